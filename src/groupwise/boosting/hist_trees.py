@@ -1,0 +1,229 @@
+"""Histogram trees as weak learners: LightGBM bins the features once, then only grows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import BaseEstimator
+
+from groupwise.boosting.protocol import resample_counts
+
+__all__ = ["HistTreeEnsemble", "HistTrees", "lightgbm_input"]
+
+# A leaf this close to a tie votes for the first class. Far above the rounding of summed scores, far
+# below any vote that matters, so that rows and leaves always agree on the sign.
+_TIE = 1e-9
+
+
+def lightgbm_input(X: Any) -> Any:
+    """LightGBM reads scipy's sparse matrices in silence, but not its sparse arrays."""
+    return csr_matrix(X) if issparse(X) else X
+
+
+class HistTrees(BaseEstimator):
+    r"""Classification trees on binned features, for boosting methods with two classes.
+
+    All trees of a run grow on one live LightGBM booster, so the features are binned once. The tree
+    of a round minimises the weighted squared error to labels of -1 and +1, which for two classes is
+    the Gini criterion; its vote is the sign of each leaf.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+    max_leaves : int, default=None
+        Grow the best leaves first up to this number; ``None`` grows all to ``max_depth``.
+    min_leaf_weight : float, default=1.0
+        Smallest total weight of a leaf, where the mean weight of a row is 1.
+    max_bins : int, default=255
+    categorical_features : list of int, default=None
+        Columns that hold category codes (non-negative integers).
+    monotone_constraints : list of {-1, 0, 1}, default=None
+        One entry per feature: the score may only fall, do as it likes, or only rise with it.
+    n_threads : int, default=None
+        ``None`` uses all cores.
+
+    Notes
+    -----
+    Missing values (NaN) go to the side of a split where they fit best. Features with up to
+    ``max_bins`` distinct values are split exactly as by any other tree.
+
+    Examples
+    --------
+    >>> from groupwise import HistTrees, SBoostClassifier
+    >>> SBoostClassifier(HistTrees(max_depth=2))
+    SBoostClassifier(estimator=HistTrees(max_depth=2))
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 3,
+        *,
+        max_leaves: int | None = None,
+        min_leaf_weight: float = 1.0,
+        max_bins: int = 255,
+        categorical_features: list[int] | None = None,
+        monotone_constraints: list[int] | None = None,
+        n_threads: int | None = None,
+    ):
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_leaf_weight = min_leaf_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotone_constraints = monotone_constraints
+        self.n_threads = n_threads
+
+    def bind(self, X: Any) -> "_BoundHistTrees":
+        """Bin the features."""
+        params = self._engine_params()
+        dataset = lgb.Dataset(
+            lightgbm_input(X),
+            label=np.zeros(X.shape[0], dtype=np.float32),
+            categorical_feature=self.categorical_features or "auto",
+            params=params,
+        )
+        return _BoundHistTrees(dataset.construct(), params)
+
+    def _engine_params(self) -> dict[str, Any]:
+        params = {
+            "objective": "none",
+            "metric": "none",
+            "learning_rate": 1.0,
+            "lambda_l2": 0.0,
+            "max_depth": self.max_depth,
+            "num_leaves": self.max_leaves or 2 ** min(self.max_depth, 17),
+            "min_data_in_leaf": 1,
+            "min_data_in_bin": 1,
+            "min_sum_hessian_in_leaf": max(self.min_leaf_weight, 1e-4),
+            "cat_l2": 0.0,
+            "cat_smooth": 0.0,
+            "min_data_per_group": 1,
+            "max_bin": self.max_bins,
+            "feature_pre_filter": False,
+            "deterministic": True,
+            "force_col_wise": True,
+            "num_threads": self.n_threads or 0,
+            "verbosity": -1,
+        }
+        if self.monotone_constraints is not None:
+            params["monotone_constraints"] = list(self.monotone_constraints)
+        return params
+
+
+class _BoundHistTrees:
+    def __init__(self, dataset: lgb.Dataset, params: dict[str, Any]):
+        self.dataset = dataset
+        self.params = params
+
+    def start(
+        self, n_classes: int, rng: np.random.RandomState, *, resample: bool
+    ) -> "_HistTreeRun":
+        if n_classes != 2:
+            raise ValueError(
+                f"HistTrees vote between two classes, not {n_classes}; boost one class against the "
+                "rest, or pass a scikit-learn classifier as estimator"
+            )
+        return _HistTreeRun(lgb.Booster(self.params, self.dataset), rng if resample else None)
+
+
+class _HistTreeRun:
+    def __init__(self, booster: lgb.Booster, rng: np.random.RandomState | None):
+        self.booster = booster
+        self.rng = rng
+        # Of each round: its tree's position in the booster, or the sign of a vote without a tree.
+        self.rounds: list[tuple[int | None, float]] = []
+        self._raw: NDArray[Any] | float = 0.0
+
+    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[np.intp]:
+        if self.rng is not None:
+            weight = resample_counts(weight, self.rng).astype(float)
+        hess = (weight * (len(weight) / weight.sum())).astype(np.float32)
+        grad = np.where(target == 1, -hess, hess)  # the step -grad/hess is the label, -1 or +1
+        stuck = self.booster.update(fobj=lambda _scores, _data: (grad, hess))
+        if stuck:  # no split is possible: a vote for the heavier class everywhere
+            vote = float(grad.sum() < 0)
+            self.rounds.append((None, 2.0 * vote - 1.0))
+            return np.full(len(target), int(vote), dtype=np.intp)
+        self.rounds.append((self.booster.num_trees() - 1, 0.0))
+        raw = self._training_scores()
+        leaf_row = raw - self._raw
+        self._raw = raw
+        return (leaf_row > _TIE).astype(np.intp)
+
+    def _training_scores(self) -> NDArray[Any]:
+        seen = []
+
+        def keep(scores: NDArray[Any], _data: lgb.Dataset) -> tuple[str, float, bool]:
+            seen.append(scores.copy())
+            return "scores", 0.0, False
+
+        self.booster.eval_train(keep)
+        return seen[0]
+
+    def combine(self, weights: Sequence[float]) -> "HistTreeEnsemble":
+        """Write each vote's weight into the leaves, so that the booster's sum is the ensemble's."""
+        info = self.booster.dump_model()["tree_info"] if weights else []
+        bias = 0.0
+        rounds: list[tuple[int | None, float]] = []
+        for weight, (tree, vote) in zip(weights, self.rounds, strict=False):
+            if tree is None:
+                bias += weight * vote
+                rounds.append((None, weight * vote))
+                continue
+            rounds.append((tree, 0.0))
+            for leaf in range(info[tree]["num_leaves"]):
+                positive = self.booster.get_leaf_output(tree, leaf) > _TIE
+                self.booster.set_leaf_output(tree, leaf, weight if positive else -weight)
+        n_trees = 1 + max((tree for tree, _ in rounds if tree is not None), default=-1)
+        text = self.booster.model_to_string(num_iteration=n_trees) if n_trees else None
+        return HistTreeEnsemble(text, bias, rounds)
+
+
+class HistTreeEnsemble:
+    """Weighted histogram trees: one pass over one booster.
+
+    Attributes
+    ----------
+    model_text : str or None
+        The booster in LightGBM's own text format; ``None`` if no round found a split.
+    bias : float
+        The sum of the votes without a tree.
+    """
+
+    def __init__(self, model_text: str | None, bias: float, rounds: list[tuple[int | None, float]]):
+        self.model_text = model_text
+        self.bias = bias
+        self.rounds = rounds
+        self._booster: lgb.Booster | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_booster": None}
+
+    @property
+    def booster(self) -> lgb.Booster:
+        """The live LightGBM booster."""
+        if self._booster is None:
+            self._booster = lgb.Booster(model_str=self.model_text)
+        return self._booster
+
+    def score(self, X: Any) -> NDArray[Any]:
+        X = lightgbm_input(X)
+        score = np.full(X.shape[0], self.bias)
+        if self.model_text is not None:
+            score += self.booster.predict(X, raw_score=True)
+        return score
+
+    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+        X = lightgbm_input(X)
+        score = np.zeros(X.shape[0])
+        for tree, vote in self.rounds:
+            if tree is None:
+                score = score + vote
+            else:
+                score = score + self.booster.predict(
+                    X, raw_score=True, start_iteration=tree, num_iteration=1
+                )
+            yield score

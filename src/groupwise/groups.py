@@ -1,0 +1,303 @@
+"""Group ids as integer codes, and what can be computed per group without a loop over groups."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from groupwise.exceptions import GroupDataError
+
+__all__ = ["Groups", "flatten_bags", "unflatten_bags"]
+
+
+class Groups:
+    """The grouping of rows that a vector of ids describes.
+
+    Parameters
+    ----------
+    ids : array-like of shape (n_rows,)
+        One id per row, of any hashable kind (integers, strings, timestamps, tuples, a pandas
+        categorical), in any order; rows of a group need not be neighbours.
+
+    Attributes
+    ----------
+    names : ndarray of shape (n_groups,)
+        The distinct ids, as ``np.unique`` gives them: sorted. Ids of kinds that cannot be compared
+        with each other (``1`` and ``"a"``) are sorted by the name of their type, then by value.
+    codes : ndarray of shape (n_rows,)
+        For every row the position of its group in ``names``.
+    sizes : ndarray of shape (n_groups,)
+        The number of rows of each group.
+
+    Examples
+    --------
+    >>> from groupwise import Groups
+    >>> g = Groups(["mon", "tue", "mon", "mon"])
+    >>> g.names.tolist(), g.sizes.tolist()
+    (['mon', 'tue'], [3, 1])
+    >>> g.mean([1.0, 5.0, 2.0, 3.0]).tolist()
+    [2.0, 5.0]
+    >>> g.spread(["a", "b"]).tolist()
+    ['a', 'b', 'a', 'a']
+    """
+
+    names: NDArray[Any]
+    codes: NDArray[np.intp]
+
+    def __init__(self, ids: ArrayLike):
+        values = _as_id_vector(ids)
+        if values.dtype.kind == "U":  # numpy's own strings: pandas would copy each into an object
+            self.names, codes = np.unique(values, return_inverse=True)
+        else:
+            self.names, codes = _encode(values)
+        self.codes = codes.astype(np.intp, copy=False)
+        self._freeze()
+
+    @classmethod
+    def singletons(cls, n_rows: int) -> "Groups":
+        """Every row its own group: what ``groups=None`` means."""
+        self = cls.__new__(cls)
+        self.names = np.arange(n_rows)
+        self.codes = np.arange(n_rows, dtype=np.intp)
+        self._freeze()
+        return self
+
+    def _freeze(self) -> None:
+        self.names.flags.writeable = False
+        self.codes.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"Groups(n_rows={self.n_rows}, n_groups={self.n_groups})"
+
+    def __len__(self) -> int:
+        return self.n_groups
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Groups)
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.names, other.names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, like ndarray itself
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        return np.bincount(self.codes, minlength=self.n_groups)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.intp]:
+        """Bounds of the groups in ``order``: group i is ``order[offsets[i]:offsets[i + 1]]``."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """Rows sorted by group, in their given order inside each (a counting sort)."""
+        shape = (self.n_rows, self.n_groups)
+        membership = csr_array(
+            (np.ones(self.n_rows, np.int8), self.codes, np.arange(self.n_rows + 1)), shape=shape
+        )
+        return membership.tocsc().indices.astype(np.intp, copy=False)
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.intp]:
+        """The first row of each group."""
+        first = np.empty(self.n_groups, np.intp)
+        first[self.codes[::-1]] = np.arange(self.n_rows - 1, -1, -1)  # the last write wins
+        return first
+
+    def sum(self, values: ArrayLike) -> NDArray[Any]:
+        """Sum of the rows' values per group; (n_rows,) or (n_rows, k), added as float64."""
+        array = self._row_values(values)
+        if array.ndim == 1:
+            return np.bincount(self.codes, weights=array, minlength=self.n_groups)
+        if array.shape[1] == 0:
+            return np.empty((self.n_groups, 0))
+        return np.column_stack([self.sum(column) for column in array.T])
+
+    def mean(self, values: ArrayLike) -> NDArray[Any]:
+        """Mean of the rows' values per group."""
+        total = self.sum(values)
+        return total / (self.sizes if total.ndim == 1 else self.sizes[:, None])
+
+    def max(self, values: ArrayLike) -> NDArray[Any]:
+        """Largest of the rows' values per group."""
+        array = self._row_values(values)
+        if array.ndim == 1:
+            out = array[self.first_rows]
+            np.maximum.at(out, self.codes, array)
+            return out
+        return np.column_stack([self.max(column) for column in array.T])
+
+    def logsumexp(self, values: ArrayLike) -> NDArray[Any]:
+        """``log(sum(exp(values)))`` per group, finite for all finite values."""
+        array = self._row_values(values).astype(float, copy=False)
+        if array.ndim == 2:
+            return np.column_stack([self.logsumexp(column) for column in array.T])
+        high = array.max(initial=-np.inf)
+        if (
+            high - array.min(initial=np.inf) < 50
+        ):  # one shift serves all: nothing under- or overflows
+            scaled = array - high
+            return np.log(self.sum(np.exp(scaled, out=scaled))) + high
+        top = self.max(array)
+        shift = np.where(np.isfinite(top), top, 0.0)  # a group of -inf only
+        scaled = shift.take(self.codes, mode="clip")
+        np.subtract(array, scaled, out=scaled)
+        np.exp(scaled, out=scaled)
+        with np.errstate(divide="ignore"):
+            return np.log(self.sum(scaled)) + shift
+
+    def spread(self, values_group: ArrayLike) -> NDArray[Any]:
+        """Give every row its group's value; the inverse of :meth:`one_per_group`."""
+        array = np.asarray(values_group)
+        if array.shape[:1] != (self.n_groups,):
+            raise ValueError(
+                f"spread expects one value per group ({self.n_groups}), got shape {array.shape}"
+            )
+        return array[self.codes]
+
+    def one_per_group(self, values: ArrayLike, *, name: str = "y") -> NDArray[Any]:
+        """Take the value that all rows of each group share.
+
+        Raises
+        ------
+        GroupDataError
+            If a group's rows hold different values; the message names the group and two of them.
+        """
+        array = self._row_values(values)
+        out = array[self.first_rows]
+        differs = array != out[self.codes]
+        if differs.ndim == 2:
+            differs = differs.any(axis=1)
+        if differs.any():
+            row = int(np.argmax(differs))
+            group = self.codes[row]
+            more = len(np.unique(self.codes[differs])) - 1
+            raise GroupDataError(
+                f"{name} must be the same on every row of a group; group {show(self.names[group])} "
+                f"holds {show(out[group])} and {show(array[row])}"
+                + (f" ({more} more groups differ too)" if more else "")
+            )
+        return out
+
+    def same_partition(self, other: "Groups") -> bool:
+        """Whether the two put the same rows together, whatever the names."""
+        if self.n_rows != other.n_rows or self.n_groups != other.n_groups:
+            return False
+        return bool(np.array_equal(other.codes[self.first_rows][self.codes], other.codes))
+
+    def _row_values(self, values: ArrayLike) -> NDArray[Any]:
+        array = np.asarray(values)
+        if array.shape[:1] != (self.n_rows,):
+            raise ValueError(f"expected one value per row ({self.n_rows}), got shape {array.shape}")
+        return array
+
+
+def flatten_bags(
+    bags: Sequence[ArrayLike], labels: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    """Turn a list of bags (one 2-D array each) and one label per bag into flat rows.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+        The bag's label, repeated on its rows.
+    groups : ndarray of shape (n_rows,)
+        The position of the bag in the list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y, groups = flatten_bags([np.ones((2, 3)), np.zeros((1, 3))], ["run", "walk"])
+    >>> X.shape, y.tolist(), groups.tolist()
+    ((3, 3), ['run', 'run', 'walk'], [0, 0, 1])
+    """
+    arrays = [np.asarray(bag) for bag in bags]
+    labels_bag = np.asarray(labels)
+    if not arrays:
+        raise GroupDataError("there are no bags")
+    if labels_bag.shape[:1] != (len(arrays),):
+        raise GroupDataError(
+            f"labels must hold one entry per bag ({len(arrays)}), got shape {labels_bag.shape}"
+        )
+    for position, array in enumerate(arrays):
+        if array.ndim != 2 or len(array) == 0 or array.shape[1] != arrays[0].shape[1]:
+            raise GroupDataError(
+                f"bag {position} must be a table with at least one row and as many columns as "
+                f"bag 0, got shape {array.shape}"
+            )
+    groups = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
+    return np.concatenate(arrays), labels_bag[groups], groups
+
+
+def unflatten_bags(
+    X: ArrayLike, y: ArrayLike, groups: ArrayLike
+) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[Any]]:
+    """Split flat rows into a list of bags; the inverse of :func:`flatten_bags`.
+
+    Returns
+    -------
+    bags : list of ndarray
+        One table per group, rows in their given order.
+    labels : ndarray of shape (n_groups,)
+    names : ndarray of shape (n_groups,)
+    """
+    encoded = Groups(groups)
+    rows = encoded._row_values(X)[encoded.order]
+    return np.split(rows, encoded.offsets[1:-1]), encoded.one_per_group(y), encoded.names
+
+
+def show(value: Any) -> str:
+    """Show an id or label in a message as its owner wrote it, not as ``np.str_('a')``."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _as_id_vector(ids: ArrayLike) -> NDArray[Any]:
+    if isinstance(ids, list) and ids and not isinstance(ids[0], np.generic | str | int | float):
+        values = np.empty(len(ids), dtype=object)  # keeps tuples and dates as the ids they are
+        values[:] = ids
+    else:
+        values = np.asarray(ids)
+    if values.ndim != 1:
+        raise GroupDataError(
+            f"groups must hold one id per row (a 1-D array), got shape {values.shape}"
+        )
+    if values.dtype.kind == "U" and not isinstance(ids, np.ndarray):
+        # np.asarray([1, "a"]) would turn the number into text and may merge 1 with "1"
+        values = np.fromiter(ids, dtype=object, count=len(values))  # type: ignore[arg-type]
+        if pd.api.types.infer_dtype(values, skipna=False) == "string":
+            values = values.astype("U")
+    return values
+
+
+def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Hash the ids, then sort the few distinct ones."""
+    codes, names = pd.factorize(values)
+    if (codes < 0).any():
+        missing = np.flatnonzero(codes < 0)
+        raise GroupDataError(
+            f"groups must name a group on every row; {len(missing)} ids are missing, "
+            f"the first on row {missing[0]}"
+        )
+    try:
+        order = np.argsort(names, kind="stable")
+    except TypeError:
+        keys = [(type(name).__name__, name) for name in names]
+        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+    rank = np.empty(len(names), np.intp)
+    rank[order] = np.arange(len(names))
+    return np.asarray(names)[order], rank[codes]

@@ -1,0 +1,119 @@
+"""The naive approach: give every row its group's label and train any classifier."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise._compat import set_random_states
+from groupwise.base import BaseGroupClassifier
+from groupwise.rules import Rule, get_rule
+from groupwise.validation import check_rows
+
+__all__ = ["NaiveGroupClassifier"]
+
+
+class NaiveGroupClassifier(BaseGroupClassifier):
+    """Any classifier trained on the group's label repeated on each row.
+
+    The baseline of Jin and Liu (2005): every row is taken for an example of its group's class, and
+    a rule makes the rows' predictions the group's.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier; ``None``: ``HistGradientBoostingClassifier()``. Where it has no
+        ``predict_proba``, its labels count as probabilities of 0 and 1.
+    rule : {"majority", "mean", "score", "any"} or rule, default="majority"
+        How rows decide for their group: see :mod:`groupwise.rules`.
+    group_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the group ids.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    estimator_ : classifier
+        Fitted on the rows.
+    n_groups_ : int
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from groupwise import NaiveGroupClassifier
+    >>> from groupwise.datasets import make_triangle_sessions
+    >>> s = make_triangle_sessions(n_sessions=80, random_state=0)
+    >>> clf = NaiveGroupClassifier(GaussianNB()).fit(s.X, s.y, groups=s.groups)
+    >>> clf.predict(s.X).shape, clf.predict_groups(s.X, groups=s.groups).shape
+    ((800,), (80,))
+    """
+
+    _learns_from_groups = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        rule: str | Rule = "majority",
+        group_column: str | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.rule = rule
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def _rule(self) -> Rule:
+        return get_rule(self.rule)
+
+    def _base(self) -> Any:
+        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def fit(
+        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
+    ) -> "NaiveGroupClassifier":
+        """Fit the classifier to the rows, each with its group's label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's label, repeated on each of its rows.
+        groups : array-like of shape (n_rows,), default=None
+            Only checked: the labels must agree inside each group.
+
+        Returns
+        -------
+        self : NaiveGroupClassifier
+        """
+        self._rule()
+        data = self._check_training(X, y, groups)
+        self.estimator_ = clone(self._base())
+        if self.random_state is not None:
+            set_random_states(self.estimator_, self.random_state)
+        self.estimator_.fit(data.X, data.y_row)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Class probabilities of each row.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        X = check_rows(self, self._features(X))
+        if hasattr(self.estimator_, "predict_proba"):
+            return self.estimator_.predict_proba(X)
+        return np.eye(len(self.classes_))[self.estimator_.predict(X)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = get_tags(self._base())
+        tags.input_tags.sparse = base.input_tags.sparse
+        tags.input_tags.allow_nan = base.input_tags.allow_nan
+        return tags

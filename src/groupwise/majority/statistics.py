@@ -1,0 +1,123 @@
+"""One line of statistics per group, and any classifier on those lines."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise._compat import set_random_states
+from groupwise.base import BaseGroupClassifier
+from groupwise.groups import Groups
+from groupwise.validation import check_rows
+
+__all__ = ["GroupStatisticsClassifier"]
+
+_STATISTICS = ("mean", "std", "min", "max")
+
+
+class GroupStatisticsClassifier(BaseGroupClassifier):
+    """Any classifier on summary statistics of each group's rows.
+
+    The plain alternative to learning about rows: a group becomes one line. It says nothing of which
+    rows matter, and :meth:`predict` on a single row treats it as a group of one.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        ``None``: ``RandomForestClassifier(300)``.
+    statistics : tuple of {"mean", "std", "min", "max"}, default=("mean", "std", "min", "max")
+        Of each feature, over the group's rows.
+    group_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the group ids.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    estimator_ : classifier
+        Fitted on one line per group.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from groupwise import GroupStatisticsClassifier
+    >>> from groupwise.datasets import make_triangle_sessions
+    >>> s = make_triangle_sessions(n_sessions=80, random_state=0)
+    >>> clf = GroupStatisticsClassifier(LogisticRegression(), statistics=("mean", "std"))
+    >>> clf.fit(s.X, s.y, groups=s.groups).estimator_.n_features_in_
+    4
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        statistics: tuple[str, ...] = _STATISTICS,
+        group_column: str | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.statistics = statistics
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
+    ) -> "GroupStatisticsClassifier":
+        """Fit the classifier to one line of statistics per group.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's label, repeated on each of its rows.
+        groups : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self : GroupStatisticsClassifier
+        """
+        unknown = set(self.statistics) - set(_STATISTICS)
+        if unknown or not self.statistics:
+            raise ValueError(f"statistics must be some of {_STATISTICS}, got {self.statistics!r}")
+        data = self._check_training(X, y, groups)
+        self.estimator_ = (
+            RandomForestClassifier(300) if self.estimator is None else clone(self.estimator)
+        )
+        if self.random_state is not None:
+            set_random_states(self.estimator_, self.random_state)
+        self.estimator_.fit(self._summarise(data.X, data.groups), data.y_group)
+        return self
+
+    def _summarise(self, X: Any, groups: Groups) -> NDArray[Any]:
+        rows = X.toarray() if issparse(X) else X
+        parts = []
+        for statistic in self.statistics:
+            if statistic == "std":
+                centred = rows - groups.spread(groups.mean(rows))
+                parts.append(np.sqrt(groups.mean(centred**2)))
+            elif statistic == "min":
+                parts.append(-groups.max(-rows))
+            else:
+                parts.append(getattr(groups, statistic)(rows))
+        return np.hstack(parts)
+
+    def predict_groups_proba(
+        self, X: Any, groups: ArrayLike | Groups | None = None
+    ) -> NDArray[Any]:
+        """Probability of each class for each group, in the order of ``np.unique(groups)``."""
+        check_is_fitted(self)
+        encoded = self._groups_of(X, groups)
+        lines = self._summarise(check_rows(self, self._features(X)), encoded)
+        if hasattr(self.estimator_, "predict_proba"):
+            return self.estimator_.predict_proba(lines)
+        return np.eye(len(self.classes_))[self.estimator_.predict(lines)]
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Class probabilities of each row, taken as a group of one."""
+        check_is_fitted(self)
+        return self.predict_groups_proba(X, Groups.singletons(np.shape(X)[0]))

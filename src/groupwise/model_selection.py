@@ -1,0 +1,286 @@
+"""Splitting and cross-validation that keep groups whole."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import cross_validate as sklearn_cross_validate
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples
+
+from groupwise._compat import GroupsConsumerMixin
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups, show
+from groupwise.validation import check_groups
+
+__all__ = [
+    "WholeGroupKFold",
+    "WholeGroupShuffleSplit",
+    "cross_validate",
+    "group_train_test_split",
+    "paper_split",
+]
+
+
+class _WholeGroupSplitter(GroupsConsumerMixin):
+    """Split the list of groups, then take every group's rows along."""
+
+    stratify: bool
+
+    def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
+        raise NotImplementedError  # the one thing a subclass writes
+
+    def split(
+        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield row positions for training and test; no group is in both."""
+        encoded = check_groups(groups, _num_samples(X))
+        y_group = None
+        if self.stratify and y is not None:
+            y_group = encoded.one_per_group(y)
+            self._check_enough(y_group)
+        if encoded.n_groups < self.get_n_splits():
+            raise GroupDataError(
+                f"cannot make {self.get_n_splits()} splits of {encoded.n_groups} groups"
+            )
+        for _, test in self._group_splits(y_group, encoded.n_groups):
+            in_test = np.zeros(encoded.n_groups, dtype=bool)
+            in_test[test] = True
+            row_in_test = encoded.spread(in_test)
+            yield np.flatnonzero(~row_in_test), np.flatnonzero(row_in_test)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits."""
+        raise NotImplementedError  # the other thing a subclass writes
+
+    def _groups_needed_per_class(self) -> int:
+        return 2
+
+    def _check_enough(self, y_group: NDArray[Any]) -> None:
+        classes, counts = np.unique(y_group, return_counts=True)
+        rarest = int(counts.argmin())
+        needed = self._groups_needed_per_class()
+        if counts[rarest] < needed:
+            raise GroupDataError(
+                f"{self!r} needs at least {needed} groups of each class; class "
+                f"{show(classes[rarest])} has {counts[rarest]} (stratify=False splits regardless)"
+            )
+
+
+class WholeGroupKFold(_WholeGroupSplitter):
+    """K folds of whole groups, each with its share of every class of groups.
+
+    scikit-learn's ``StratifiedGroupKFold`` balances rows; here it is groups that are counted, as
+    they are in every score of this library.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    n_repeats : int, default=1
+        Repeat with other random folds.
+    stratify : bool, default=True
+        By the group's label; needs one label per group.
+    random_state : int, RandomState instance or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = np.repeat(["a", "b", "c", "d"], 3)
+    >>> y = np.repeat([0, 0, 1, 1], 3)
+    >>> for train, test in WholeGroupKFold(2, random_state=0).split(groups, y, groups):
+    ...     print(np.unique(groups[test]))
+    ['b' 'd']
+    ['a' 'c']
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 1,
+        stratify: bool = True,
+        random_state: Any = None,
+    ):
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.stratify = stratify
+        self.random_state = random_state
+
+    def __repr__(self) -> str:
+        return f"WholeGroupKFold(n_splits={self.n_splits}, n_repeats={self.n_repeats})"
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits, repeats counted in."""
+        return self.n_splits * self.n_repeats
+
+    def _groups_needed_per_class(self) -> int:
+        return self.n_splits
+
+    def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
+        rng = check_random_state(self.random_state)
+        kind = KFold if y_group is None else StratifiedKFold
+        for _ in range(self.n_repeats):
+            folds = kind(self.n_splits, shuffle=True, random_state=rng)
+            yield from folds.split(np.zeros((n_groups, 1)), y_group)
+
+
+class WholeGroupShuffleSplit(_WholeGroupSplitter):
+    """Random splits of whole groups into training and test.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+    test_size : float, default=0.2
+        Share of the groups.
+    stratify : bool, default=True
+        By the group's label; needs one label per group.
+    random_state : int, RandomState instance or None, default=None
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float = 0.2,
+        stratify: bool = True,
+        random_state: Any = None,
+    ):
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.stratify = stratify
+        self.random_state = random_state
+
+    def __repr__(self) -> str:
+        return f"WholeGroupShuffleSplit(n_splits={self.n_splits}, test_size={self.test_size})"
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits."""
+        return self.n_splits
+
+    def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
+        kind: Any = ShuffleSplit
+        size: float | int = self.test_size
+        if y_group is not None:
+            kind = StratifiedShuffleSplit
+            # every class has to fit on both sides
+            n_classes = len(np.unique(y_group))
+            size = min(max(math.ceil(size * n_groups), n_classes), n_groups - n_classes)
+        splits = kind(self.n_splits, test_size=size, random_state=self.random_state)
+        yield from splits.split(np.zeros((n_groups, 1)), y_group)
+
+
+def paper_split(random_state: Any = None) -> WholeGroupShuffleSplit:
+    """The split Jin and Liu (2005) choose gamma by: 80 % of the training groups against 20 %."""
+    return WholeGroupShuffleSplit(1, test_size=0.2, random_state=random_state)
+
+
+def group_train_test_split(
+    *arrays: Any,
+    groups: ArrayLike,
+    y: ArrayLike | None = None,
+    test_size: float = 0.25,
+    random_state: Any = None,
+) -> list[Any]:
+    """Split arrays into training and test rows, groups kept whole.
+
+    Parameters
+    ----------
+    *arrays : sequences of length n_rows
+    groups : array-like of shape (n_rows,)
+    y : array-like of shape (n_rows,), default=None
+        Stratify by these labels, one per group.
+    test_size : float, default=0.25
+        Share of the groups.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    parts : list
+        Training and test part of each array, then of ``groups`` itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, groups = np.arange(8).reshape(4, 2), np.array(["a", "b", "a", "b"])
+    >>> X_train, X_test, g_train, g_test = group_train_test_split(
+    ...     X, groups=groups, test_size=0.5, random_state=0)
+    >>> g_train.tolist(), g_test.tolist()
+    (['a', 'a'], ['b', 'b'])
+    """
+    splitter = WholeGroupShuffleSplit(
+        1, test_size=test_size, stratify=y is not None, random_state=random_state
+    )
+    train, test = next(splitter.split(arrays[0] if arrays else groups, y, groups))
+    return [_safe_indexing(array, rows) for array in (*arrays, groups) for rows in (train, test)]
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    keep_whole: ArrayLike | None = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """scikit-learn's ``cross_validate`` with the groups passed to everyone who needs them.
+
+    Switches metadata routing on for the call and hands ``groups`` to the splitter, the estimator
+    and the scorer. (scikit-learn's own function, called with ``groups=``, hands them to the
+    splitter only, and the model is trained as if every row were a group of its own.)
+
+    Parameters
+    ----------
+    estimator : estimator
+        A group estimator, a pipeline that ends in one, or a plain classifier.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,), default=None
+        May be left out when the estimator has a ``group_column``.
+    keep_whole : array-like of shape (n_rows,), default=None
+        Coarser ids that no split may divide, for example users who have several sessions each.
+    cv : int or splitter, default=5
+        An integer is the number of folds of :class:`WholeGroupKFold`, seeded with 0 (with
+        ``keep_whole`` not stratified: a user has sessions of all kinds).
+    scoring : None, scorer, list or dict, default=None
+        ``None`` is the estimator's own group-level ``score``. See
+        :func:`groupwise.metrics.make_group_scorer`.
+    **options
+        Passed on: ``n_jobs``, ``return_train_score``, ``return_estimator``, ``verbose``, ...
+
+    Returns
+    -------
+    scores : dict of arrays
+        As from scikit-learn.
+    """
+    if groups is None and getattr(estimator, "group_column", None) is not None:
+        groups = X[estimator.group_column]
+    encoded = check_groups(groups, _num_samples(X))
+    if isinstance(cv, int):
+        cv = WholeGroupKFold(cv, stratify=keep_whole is None, random_state=0)
+    splits = list(cv.split(X, y, groups if keep_whole is None else keep_whole))
+    _check_no_group_divided(splits, encoded)
+    with sklearn.config_context(enable_metadata_routing=True):
+        params = None if groups is None else {"groups": encoded.spread(encoded.names)}
+        return sklearn_cross_validate(
+            estimator, X, y, params=params, cv=splits, scoring=scoring, **options
+        )
+
+
+def _check_no_group_divided(splits: list[Any], groups: Groups) -> None:
+    for train, test in splits:
+        in_train = np.zeros(groups.n_groups, dtype=bool)
+        in_train[groups.codes[train]] = True
+        divided = in_train[groups.codes[test]]
+        if divided.any():
+            name = groups.names[groups.codes[test][np.argmax(divided)]]
+            raise GroupDataError(
+                f"cv divides group {show(name)} between training and test; use a splitter that "
+                "keeps groups whole, such as WholeGroupKFold"
+            )
