@@ -1,0 +1,14 @@
+"""Gradient boosting on group losses, inside LightGBM and XGBoost."""
+
+from groupwise.gbdt.classifier import GroupBoostClassifier
+from groupwise.gbdt.objective import GroupObjective, objective
+from groupwise.gbdt.regressor import GroupBoostRegressor
+from groupwise.gbdt.rounds import Progress
+
+__all__ = [
+    "GroupBoostClassifier",
+    "GroupBoostRegressor",
+    "GroupObjective",
+    "Progress",
+    "objective",
+]

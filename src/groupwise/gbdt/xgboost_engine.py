@@ -1,0 +1,148 @@
+"""XGBoost behind the engine interface; an optional extra."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.boosting.hist_trees import lightgbm_input as scipy_matrix
+from groupwise.gbdt.engine import Objective, TreeOptions
+
+__all__ = ["XGBoostEngine", "XGBoostModel"]
+
+
+def _xgboost() -> Any:
+    try:
+        import xgboost
+    except ImportError as error:
+        raise ImportError(
+            "engine='xgboost' needs the package xgboost: install groupwise[xgboost]"
+        ) from error
+    return xgboost
+
+
+class XGBoostEngine:
+    """Histogram trees of XGBoost. Entries a sparse matrix does not store are missing to it."""
+
+    def prepare(self, X: Any, options: TreeOptions) -> Any:
+        return _matrix(X, options.categorical_features, options.n_threads)
+
+    def start(self, X: Any, options: TreeOptions, start_score: NDArray[Any]) -> "_XGBoostRun":
+        data = _xgboost().QuantileDMatrix(
+            scipy_matrix(X),
+            label=np.zeros(X.shape[0], dtype=np.float32),
+            base_margin=start_score,
+            max_bin=options.extra.get("max_bin", options.max_bins),
+            feature_types=_feature_types(X.shape[1], options.categorical_features),
+            enable_categorical=bool(options.categorical_features),
+            nthread=options.n_threads,
+        )
+        n_outputs = 1 if start_score.ndim == 1 else start_score.shape[1]
+        booster = _xgboost().Booster(_params(options, n_outputs), [data])
+        return _XGBoostRun(booster, data, options)
+
+
+def _feature_types(n_features: int, categorical: tuple[int, ...]) -> list[str] | None:
+    if not categorical:
+        return None
+    return ["c" if column in categorical else "q" for column in range(n_features)]
+
+
+def _matrix(X: Any, categorical: tuple[int, ...], n_threads: int | None) -> Any:
+    return _xgboost().DMatrix(
+        scipy_matrix(X),
+        feature_types=_feature_types(X.shape[1], categorical),
+        enable_categorical=bool(categorical),
+        nthread=n_threads,
+    )
+
+
+def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
+    params: dict[str, Any] = {
+        "tree_method": "hist",
+        "base_score": 0.0,
+        "learning_rate": options.learning_rate,
+        "max_depth": options.max_depth,
+        "min_child_weight": options.min_leaf_weight,
+        "reg_lambda": options.reg_lambda,
+        "subsample": options.subsample,
+        "colsample_bytree": options.feature_fraction,
+        "max_bin": options.max_bins,
+        "nthread": options.n_threads or 0,
+        "seed": options.seed,
+        "verbosity": 0,
+    }
+    if n_outputs > 1:
+        params |= {"num_class": n_outputs, "objective": "multi:softprob"}
+    if options.max_leaves is not None:
+        params |= {"max_leaves": options.max_leaves, "grow_policy": "lossguide"}
+    if options.monotone_constraints is not None:
+        params["monotone_constraints"] = tuple(options.monotone_constraints)
+    return params | options.extra
+
+
+class _XGBoostRun:
+    def __init__(self, booster: Any, data: Any, options: TreeOptions):
+        self.booster = booster
+        self.data = data
+        self.options = options
+        self.n_rounds = 0
+
+    def grow(self, objective: Objective) -> bool:
+        self.booster.update(self.data, self.n_rounds, fobj=objective)
+        self.n_rounds += 1
+        return True
+
+    def scores(self) -> NDArray[Any]:
+        return self.booster.predict(self.data, output_margin=True, training=True)
+
+    def round_score(self, X: Any, index: int) -> NDArray[Any]:
+        return self.booster.predict(X, output_margin=True, iteration_range=(index, index + 1))
+
+    def model(self, n_rounds: int) -> "XGBoostModel":
+        text = self.booster[:n_rounds].save_raw("json").decode()
+        return XGBoostModel(
+            text, n_rounds, self.options.categorical_features, self.options.n_threads
+        )
+
+
+class XGBoostModel:
+    """A booster in XGBoost's JSON format."""
+
+    def __init__(
+        self, text: str, n_rounds: int, categorical: tuple[int, ...], n_threads: int | None = None
+    ):
+        self.text = text
+        self.n_rounds = n_rounds
+        self.categorical = categorical
+        self.n_threads = n_threads
+        self._booster: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_booster": None}
+
+    @property
+    def booster(self) -> Any:
+        """The live booster."""
+        if self._booster is None:
+            self._booster = _xgboost().Booster({"nthread": self.n_threads or 0})
+            self._booster.load_model(bytearray(self.text.encode()))
+        return self._booster
+
+    def _predict(self, X: Any, **options: Any) -> Any:
+        data = _matrix(X, self.categorical, self.n_threads)
+        return self.booster.predict(data, validate_features=False, **options)
+
+    def score(self, X: Any, first: int = 0, last: int | None = None) -> NDArray[Any]:
+        last = self.n_rounds if last is None else last
+        return self._predict(X, output_margin=True, iteration_range=(first, last)).astype(float)
+
+    def contributions(self, X: Any) -> NDArray[Any]:
+        values = self._predict(X, pred_contribs=True).astype(float)
+        return values.reshape(X.shape[0], -1, X.shape[1] + 1)
+
+    def gains(self, n_features: int) -> NDArray[Any]:
+        gains = np.zeros(n_features)
+        for name, gain in self.booster.get_score(importance_type="total_gain").items():
+            gains[int(name[1:])] = gain
+        return gains

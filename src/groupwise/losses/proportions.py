@@ -1,0 +1,273 @@
+"""Proportion supervision: how many rows of each class a group holds is known, not which."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups, show
+from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.poisson_binomial import PoissonBinomial
+from groupwise.losses.tilting import tilt_classes
+
+__all__ = ["CountLikelihoodLoss", "ShareLoss"]
+
+
+@dataclass(frozen=True)
+class CountLikelihoodLoss(GroupLoss):
+    r"""Negative log-likelihood of each group's class counts.
+
+    Two classes: the rows are independent, positive with probability :math:`p_{ij} =
+    \sigma(s_{ij})`, and the count has a Poisson-binomial distribution. The gradient is
+    :math:`p_{ij} - E[y_{ij} | c_i]`. Exact for groups of up to 128 rows, a saddlepoint
+    approximation above: see :class:`~groupwise.losses.poisson_binomial.PoissonBinomial`.
+
+    More classes: the exact likelihood needs a table of all counts per group, so its exponent is
+    used, the least relative entropy of row distributions Q that add up to the counts,
+
+    .. math:: \ell(s) = \sum_i w_i \min_Q \Big\{ \sum_j KL(Q_j \| p_{ij}) :
+              \sum_j Q_{jk} = c_{ik} \Big\} ,
+
+    which is the saddlepoint approximation without its factor (of the order of log m). Its gradient
+    is :math:`p_{ij} - Q_{ij}` by the envelope theorem. The form is ours.
+
+    A group of one row gives logistic regression, for any number of classes.
+
+    Notes
+    -----
+    The curvature, p (1 - p) (twice that for three or more classes, as for every softmax), is a
+    proven majoriser: the Hessian is the covariance of the rows under p less their covariance given
+    the counts (for the relative entropy: less a Schur complement of their covariance under Q),
+    which is positive semi-definite. In groups beyond 128 rows the approximation's factor adds a
+    term of the order of 1 / m that is not accounted for. The likelihood is not convex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> shares = np.array([[0.5, 0.5]])
+    >>> loss = CountLikelihoodLoss().bind(shares, Groups(["a", "a"]))
+    >>> loss.value(np.zeros(2)).__round__(6), loss.gradient(np.zeros(2)).round(12).tolist()
+    (0.693147, [0.0, 0.0])
+    """
+
+    target: ClassVar[Literal["label", "share", "number"]] = "share"
+
+    def bind(
+        self,
+        target_group: NDArray[Any],
+        groups: Groups,
+        *,
+        n_classes: int = 2,
+        weight_row: NDArray[Any] | None = None,
+    ) -> BoundLoss:
+        count_group = _whole_counts(target_group, groups)
+        kind = _CountLikelihood if n_classes == 2 else _RelativeEntropy
+        bound = kind(count_group, groups, weight_row)
+        if bound.part_row is not None:
+            raise GroupDataError(
+                "the likelihood of counts needs whole rows: sample_weight must be the same on all "
+                "rows of a group (loss='proportions_squared' takes any)"
+            )
+        return bound
+
+    def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        return groups.mean(self.proba(score_row))
+
+
+def _whole_counts(share_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    """Counts from shares that may be rounded to two decimals."""
+    counts = share_group * groups.sizes[:, None]
+    whole = np.rint(counts)
+    far = np.abs(counts - whole).max(axis=1) > 0.0051 * groups.sizes
+    if far.any():
+        group = int(np.argmax(far))
+        raise GroupDataError(
+            f"the likelihood of counts needs shares that give whole rows; group "
+            f"{show(groups.names[group])} of {groups.sizes[group]} rows would hold "
+            f"{counts[group].round(3).tolist()} (loss='proportions_squared' takes any shares)"
+        )
+    return whole
+
+
+class _CountLikelihood(BoundLoss):
+    def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
+        super().__init__(groups, weight_row)
+        self.count_group = count_group[self.segments.of_groups, 1]
+        self._sums = PoissonBinomial(self.count_group, self.segments)
+
+    def init_score(self) -> NDArray[Any]:
+        positive = self.weight_group @ self.count_group
+        floor = 1e-12 * self.total_weight
+        odds = max(positive, floor) / max(self.total_weight - positive, floor)
+        return np.array([np.log(odds)])
+
+    def _value(self, score: NDArray[Any]) -> float:
+        return float(self.weight_group @ self._sums.log_loss_and_expectation(score)[0])
+
+    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        proba = expit(score)
+        gradient = proba - self._sums.log_loss_and_expectation(score)[1]
+        proba *= expit(-score)
+        return (
+            self._scale_rows(gradient, self.weight_group),
+            self._scale_rows(proba, self.weight_group),
+        )
+
+
+class _RelativeEntropy(BoundLoss):
+    def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
+        super().__init__(groups, weight_row)
+        self.count_group = np.ascontiguousarray(count_group[self.segments.of_groups].T)
+        _check_whole_groups(self.count_group.sum(axis=0), self.segments.of_groups, groups)
+
+    def init_score(self) -> NDArray[Any]:
+        weight = self.count_group @ self.weight_group
+        return np.log(np.maximum(weight / weight.sum(), 1e-12))
+
+    def _tilted(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Log-probabilities of the rows, the shifts, and log-sums of the shifted rows."""
+        log_p = score - logsumexp(score, axis=0)
+        shift = tilt_classes(log_p, self.count_group, self.segments)
+        moved = log_p + self.segments.spread(shift)
+        return log_p, shift, logsumexp(moved, axis=0)
+
+    def _value(self, score: NDArray[Any]) -> float:
+        # by the dual, which errors of the shifts change in second order only
+        _, shift, log_sum = self._tilted(score)
+        held = self.count_group > 0
+        gain = (np.where(held, shift, 0.0) * self.count_group).sum(axis=0)
+        return float(self.weight_group @ (gain - self.segments.sum(log_sum)))
+
+    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        log_p, shift, log_sum = self._tilted(score)
+        p = np.exp(log_p)
+        gradient = p - np.exp(log_p + self.segments.spread(shift) - log_sum)
+        p *= 2.0 * (1.0 - p)
+        return (
+            self._scale_rows(gradient, self.weight_group),
+            self._scale_rows(p, self.weight_group),
+        )
+
+
+def _check_whole_groups(total: NDArray[Any], of_groups: NDArray[np.intp], groups: Groups) -> None:
+    wrong = total != groups.sizes[of_groups]
+    if wrong.any():
+        group = of_groups[int(np.argmax(wrong))]
+        raise GroupDataError(
+            f"the counts of the classes must add up to the group's rows; in group "
+            f"{show(groups.names[group])} of {groups.sizes[group]} rows they make "
+            f"{int(total[np.argmax(wrong)])}"
+        )
+
+
+@dataclass(frozen=True)
+class ShareLoss(GroupLoss):
+    r"""Squared error of the mean probability against the known share, times the group's size.
+
+    .. math:: \ell(s) = \tfrac12 \sum_i w_i m_i \sum_k (\bar p_{ik} - t_{ik})^2 ,
+
+    with one term for two classes (k the second). A group of one row gives the squared error of its
+    probability (Brier's score). Takes any shares, and shares of groups of which only some rows are
+    here.
+
+    Notes
+    -----
+    The curvature is a proven majoriser of the Hessian, which for two classes is
+    :math:`(w_i / m_i) v v^\top + w_i e_i\, \mathrm{diag}(v (1 - 2p))` with v = p (1 - p) and e the
+    error of the share: :math:`(\sum_j v_j d_j)^2 \le (\sum_k v_k) \sum_j v_j d_j^2`, and the second
+    term's negative part is dropped. More classes: with :math:`g_l = p_l (e_l - \sum_k e_k p_k)` the
+    gradient of a row, the second derivatives of the mean probabilities are bounded by their
+    absolute row sums, and :math:`|p_k' d|^2 \le (\sum_l |\partial_l p_k|) \sum_l |\partial_l p_k|
+    d_l^2`. The loss is not convex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> loss = ShareLoss().bind(np.array([[0.25, 0.75]]), Groups(["a", "a"]))
+    >>> loss.value(np.zeros(2)), loss.gradient(np.zeros(2)).tolist()
+    (0.0625, [-0.0625, -0.0625])
+    """
+
+    target: ClassVar[Literal["label", "share", "number"]] = "share"
+
+    def bind(
+        self,
+        target_group: NDArray[Any],
+        groups: Groups,
+        *,
+        n_classes: int = 2,
+        weight_row: NDArray[Any] | None = None,
+    ) -> BoundLoss:
+        return _Shares(target_group, groups, n_classes, weight_row)
+
+    def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        return groups.mean(self.proba(score_row))
+
+
+class _Shares(BoundLoss):
+    def __init__(
+        self,
+        share_group: NDArray[Any],
+        groups: Groups,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
+    ):
+        super().__init__(groups, weight_row)
+        self.n_classes = n_classes
+        share = share_group[self.segments.of_groups].T
+        self.share_group = np.ascontiguousarray(share[1] if n_classes == 2 else share)
+
+    def init_score(self) -> NDArray[Any]:
+        weight = self.weight_group * self.segments.sizes
+        share = np.clip(self.share_group @ weight / weight.sum(), 1e-12, 1.0 - 1e-12)
+        if self.n_classes == 2:
+            return np.array([np.log(share / (1.0 - share))])
+        return np.log(share)
+
+    def _proba(self, score: NDArray[Any]) -> NDArray[Any]:
+        return expit(score) if score.ndim == 1 else np.exp(score - logsumexp(score, axis=0))
+
+    def _value(self, score: NDArray[Any]) -> float:
+        error = self._mean_score(self._proba(score)) - self.share_group
+        square = error**2 if error.ndim == 1 else (error**2).sum(axis=0)
+        return float(0.5 * (self.weight_group * self.segments.sizes) @ square)
+
+    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        proba = self._proba(score)
+        error = self.segments.spread(self._mean_score(proba) - self.share_group)
+        if score.ndim == 1:
+            slope = proba * expit(-score)
+            curvature = np.maximum(error * (1.0 - 2.0 * proba), 0.0)
+            curvature += self.segments.spread(self._mean_score(slope))
+            curvature *= slope
+            gradient = slope * error
+        else:
+            gradient, curvature = _many_classes(proba, error, self)
+        np.maximum(curvature, 1e-16, out=curvature)
+        return (
+            self._scale_rows(gradient, self.weight_group),
+            self._scale_rows(curvature, self.weight_group),
+        )
+
+
+def _many_classes(
+    proba: NDArray[Any], error: NDArray[Any], loss: _Shares
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Gradient and curvature of a row; sums of |dp_k/ds_l| are 2 p_k (1 - p_k)."""
+    centred = error - (error * proba).sum(axis=0)
+    gradient = proba * centred
+    # d/ds_l of gradient_k at fixed error: [k = l] g_k - p_k g_l - g_k p_l
+    size = np.abs(gradient)
+    curvature = proba * size.sum(axis=0) + size
+    bend = gradient * (1.0 - 2.0 * proba)
+    curvature += np.maximum(bend, 0.0) - 2.0 * proba * size  # the diagonal as it is
+    reach = 2.0 * proba * (1.0 - proba)
+    spread = loss.segments.spread(loss._mean_score(reach))
+    # sum over k of reach_k |dp_k/ds_l|, with |dp_k/ds_l| = p_k p_l off the diagonal
+    curvature += proba * (spread * proba).sum(axis=0) + spread * proba * (1.0 - 2.0 * proba)
+    return gradient, curvature

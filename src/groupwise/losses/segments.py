@@ -1,0 +1,100 @@
+"""Rows laid out group after group, for losses that are computed once a round."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.groups import Groups
+
+__all__ = ["Segments"]
+
+
+class Segments:
+    """The groups of :class:`~groupwise.groups.Groups` as runs of neighbouring rows.
+
+    Sums over runs are several times quicker than sums over scattered rows. Rows that already lie
+    together are taken as they are, whatever the order of their groups; others are moved on the way
+    in and back on the way out.
+
+    Parameters
+    ----------
+    groups : Groups
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_groups,)
+        Rows of each run, as floats.
+    of_groups : ndarray of shape (n_groups,)
+        The position of each run's group in ``groups.names``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> runs = Segments(Groups(["b", "a", "b"]))
+    >>> inside = runs.enter(np.array([1.0, 5.0, 2.0]))
+    >>> inside.tolist(), runs.sum(inside).tolist()
+    ([5.0, 1.0, 2.0], [5.0, 3.0])
+    >>> runs.leave(inside, np.float64).tolist()
+    [1.0, 5.0, 2.0]
+    """
+
+    def __init__(self, groups: Groups):
+        codes = groups.codes
+        bounds = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+        self.order: NDArray[np.intp] | None = None
+        if len(bounds) + 1 == groups.n_groups:
+            self.starts = np.concatenate([[0], bounds])
+            self.of_groups = codes[self.starts]
+        else:
+            self.order = groups.order
+            self.starts = groups.offsets[:-1]
+            self.of_groups = np.arange(groups.n_groups)
+        counts = groups.sizes[self.of_groups]
+        self.n_rows, self.n_groups = groups.n_rows, groups.n_groups
+        self.sizes = counts.astype(float)
+        self.singletons = self.n_groups == self.n_rows
+        self._codes = None if self.singletons else np.repeat(np.arange(self.n_groups), counts)
+
+    def enter(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Rows in the order of the runs, float64: (n_rows,), or (k, n_rows) for (n_rows, k).
+
+        A view of the input where that is possible: not to be written to.
+        """
+        array = np.ascontiguousarray(values.T, dtype=np.float64)
+        return array if self.order is None else array.take(self.order, axis=-1)
+
+    def leave(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """Undo :meth:`enter`: (n_rows,), or (n_rows, k) for (k, n_rows), in column order."""
+        if self.order is None:
+            return values.astype(dtype, copy=False).T
+        out = np.empty(values.shape, dtype)
+        out[..., self.order] = values
+        return out.T
+
+    def sum(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum over each run along the last axis."""
+        return values if self.singletons else np.add.reduceat(values, self.starts, axis=-1)
+
+    def mean(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Mean over each run along the last axis."""
+        return values if self.singletons else self.sum(values) / self.sizes
+
+    def max(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Largest value of each run along the last axis."""
+        return values if self.singletons else np.maximum.reduceat(values, self.starts, axis=-1)
+
+    def spread(self, values_group: NDArray[Any]) -> NDArray[Any]:
+        """Give every row of a run the run's value; (n_groups,) or (k, n_groups)."""
+        if self._codes is None:
+            return values_group
+        # mode: "raise" checks the bounds of indices that are known to be good
+        return values_group.take(self._codes, axis=-1, mode="clip")
+
+    def logsumexp(self, values: NDArray[Any]) -> NDArray[Any]:
+        """``log(sum(exp(values)))`` over each run, finite for finite values."""
+        if self.singletons:
+            return values
+        top = self.max(values)
+        return np.log(self.sum(np.exp(values - self.spread(top)))) + top

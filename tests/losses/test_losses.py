@@ -1,0 +1,454 @@
+"""What every group loss must satisfy, whatever it says."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+
+from groupwise import Groups
+from groupwise.exceptions import GroupDataError
+from groupwise.losses import (
+    LOSS_NAMES,
+    CountLikelihoodLoss,
+    GroupLoss,
+    GroupMeanLoss,
+    MajorityLoss,
+    NoisyOrLoss,
+    SessionLoss,
+    SessionSoftmaxLoss,
+    ShareLoss,
+    SmoothMaxLoss,
+    get_loss,
+)
+
+CASES = [
+    (MajorityLoss(0.0), 2),
+    (MajorityLoss(4.0), 2),
+    (MajorityLoss(4.0), 3),
+    (SessionSoftmaxLoss(2.0), 2),
+    (SessionSoftmaxLoss(2.0), 4),
+    (SessionSoftmaxLoss(np.inf), 3),
+    (NoisyOrLoss(), 2),
+    (SmoothMaxLoss(2.0), 2),
+    (SmoothMaxLoss(0.5), 2),
+    (CountLikelihoodLoss(), 2),
+    (CountLikelihoodLoss(), 3),
+    (ShareLoss(), 2),
+    (ShareLoss(), 3),
+    (GroupMeanLoss(), 1),
+    (GroupMeanLoss(delta=0.5), 1),
+]
+IDS = [f"{loss!r}-{n_classes}" for loss, n_classes in CASES]
+every_loss = pytest.mark.parametrize(("loss", "n_classes"), CASES, ids=IDS)
+
+
+def problem(loss: GroupLoss, n_classes: int, seed: int, *, n_groups=7, n_rows=40, scale=1.5):
+    rng = np.random.default_rng(seed)
+    ids = np.concatenate([np.arange(n_groups), rng.integers(n_groups, size=n_rows - n_groups)])
+    groups = Groups(rng.permutation(ids))
+    if loss.target == "number":
+        target = rng.normal(size=n_groups)
+    elif loss.target == "label":
+        target = rng.permutation(np.arange(n_groups) % n_classes)
+    else:
+        target = groups.mean(np.eye(n_classes)[rng.integers(n_classes, size=n_rows)])
+    shape = n_rows if n_classes <= 2 else (n_rows, n_classes)
+    return groups, target, scale * rng.normal(size=shape), rng
+
+
+def bind(loss, n_classes, seed, weights=False, **options):
+    groups, target, score, rng = problem(loss, n_classes, seed, **options)
+    weight = None
+    if weights:
+        weight = groups.spread(rng.uniform(0.5, 2.0, groups.n_groups))
+        if not isinstance(loss, CountLikelihoodLoss):
+            weight = weight * rng.uniform(0.5, 2.0, groups.n_rows)
+    return loss.bind(target, groups, n_classes=n_classes, weight_row=weight), score, rng
+
+
+def numerical_gradient(f, x, step=1e-5):
+    out = np.empty(x.size)
+    for i in range(x.size):
+        e = np.zeros(x.size)
+        e[i] = step
+        e = e.reshape(x.shape)
+        out[i] = (f(x + e) - f(x - e)) / (2 * step)
+    return out.reshape(x.shape)
+
+
+@every_loss
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gradient_is_the_numerical_derivative(loss, n_classes, weights, seed):
+    bound, score, _ = bind(loss, n_classes, seed, weights)
+    numerical = numerical_gradient(bound.value, score)
+    assert np.allclose(
+        bound.gradient(score), numerical, atol=2e-6 * max(1, np.abs(numerical).max())
+    )
+
+
+@every_loss
+@pytest.mark.parametrize("weights", [False, True])
+def test_curvature_majorises_the_hessian(loss, n_classes, weights):
+    bound, score, _ = bind(loss, n_classes, 3, weights, n_groups=4, n_rows=14, scale=2.0)
+    size = score.size
+    hessian = np.empty((size, size))
+    for i in range(size):
+        e = np.zeros(size)
+        e[i] = 1e-5
+        e = e.reshape(score.shape)
+        hessian[i] = ((bound.gradient(score + e) - bound.gradient(score - e)) / 2e-5).ravel()
+    gap = np.diag(bound.curvature(score).ravel()) - (hessian + hessian.T) / 2
+    assert np.linalg.eigvalsh(gap).min() > -1e-6 * np.abs(hessian).max()
+
+
+@every_loss
+def test_small_steps_stay_below_the_quadratic(loss, n_classes):
+    bound, score, rng = bind(loss, n_classes, 5)
+    value, (gradient, curvature) = bound.value(score), bound.gradient_and_curvature(score)
+    for _ in range(50):
+        step = 1e-2 * rng.normal(size=score.shape)
+        if rng.uniform() < 0.5:  # the group moves together
+            step = np.full(score.shape, 1e-2 * rng.normal())
+        quadratic = (gradient * step).sum() + 0.5 * (curvature * step**2).sum()
+        third_order = 10 * np.abs(step).max() ** 3 * len(score)
+        assert bound.value(score + step) <= value + quadratic + third_order
+
+
+@every_loss
+def test_row_order_and_group_names_do_not_matter(loss, n_classes):
+    groups, target, score, rng = problem(loss, n_classes, 7)
+    bound = loss.bind(target, groups, n_classes=n_classes)
+    mixed = rng.permutation(groups.n_rows)
+    names = rng.permutation(groups.n_groups)
+    renamed = Groups([f"g{names[code]}" for code in groups.codes[mixed]])
+    new_target = np.empty_like(target)
+    new_target[names] = target
+    other = loss.bind(new_target, renamed, n_classes=n_classes)
+    assert np.isclose(bound.value(score), other.value(score[mixed]), rtol=1e-10)
+    for ours, theirs in zip(
+        bound.gradient_and_curvature(score),
+        other.gradient_and_curvature(score[mixed]),
+        strict=True,
+    ):
+        assert np.allclose(ours[mixed], theirs, rtol=1e-7, atol=1e-9)
+
+
+@every_loss
+def test_rows_that_lie_together_in_any_group_order_are_the_same(loss, n_classes):
+    groups, target, score, _ = problem(loss, n_classes, 8)
+    bound = loss.bind(target, groups, n_classes=n_classes)
+    backwards = np.argsort(-groups.codes, kind="stable")  # runs, but not in the order of the names
+    other = loss.bind(target, Groups(groups.codes[backwards]), n_classes=n_classes)
+    assert other.segments.order is None
+    assert bound.segments.order is not None
+    assert np.allclose(
+        bound.gradient(score)[backwards], other.gradient(score[backwards]), atol=1e-8
+    )
+
+
+@every_loss
+@pytest.mark.parametrize("size", [1e2, 1e6])
+def test_extreme_scores_give_finite_numbers(loss, n_classes, size):
+    bound, score, rng = bind(loss, n_classes, 9)
+    for extreme in (
+        size * np.sign(score),
+        size * rng.normal(size=score.shape),
+        np.full(score.shape, size),
+        np.full(score.shape, -size),
+    ):
+        gradient, curvature = bound.gradient_and_curvature(extreme)
+        assert np.isfinite(bound.value(extreme))
+        assert np.isfinite(gradient).all()
+        assert np.isfinite(curvature).all()
+        assert (curvature >= 0).all()
+
+
+@every_loss
+def test_float32_output(loss, n_classes):
+    bound, score, _ = bind(loss, n_classes, 2)
+    gradient, curvature = bound.gradient_and_curvature(score, np.float32)
+    assert gradient.dtype == curvature.dtype == np.float32
+    assert gradient.shape == score.shape
+    assert np.allclose(gradient, bound.gradient(score), rtol=1e-5, atol=1e-6)
+
+
+@every_loss
+def test_scores_are_not_written_to(loss, n_classes):
+    bound, score, _ = bind(loss, n_classes, 2)
+    kept = score.copy()
+    score.flags.writeable = False
+    bound.value(score), bound.gradient_and_curvature(score)
+    assert np.array_equal(score, kept)
+
+
+@every_loss
+def test_equal_weights_multiply(loss, n_classes):
+    groups, target, score, _ = problem(loss, n_classes, 4)
+    one = loss.bind(target, groups, n_classes=n_classes)
+    three = loss.bind(target, groups, n_classes=n_classes, weight_row=np.full(groups.n_rows, 3.0))
+    assert np.isclose(3 * one.value(score), three.value(score))
+    assert np.allclose(3 * one.gradient(score), three.gradient(score), atol=1e-9)
+    assert np.allclose(3 * one.curvature(score), three.curvature(score), atol=1e-9)
+
+
+@every_loss
+def test_a_group_of_weight_two_is_the_group_twice(loss, n_classes):
+    groups, target, score, _ = problem(loss, n_classes, 6)
+    first = groups.codes == 0
+    twice = np.concatenate([groups.codes, np.full(first.sum(), groups.n_groups)])
+    repeated = loss.bind(np.concatenate([target, target[:1]]), Groups(twice), n_classes=n_classes)
+    weighted = loss.bind(target, groups, n_classes=n_classes, weight_row=np.where(first, 2.0, 1.0))
+    assert np.isclose(
+        weighted.value(score), repeated.value(np.concatenate([score, score[first]])), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_classes"),
+    [case for case in CASES if not isinstance(case[0], CountLikelihoodLoss | NoisyOrLoss)],
+)
+def test_a_row_of_weight_two_is_the_row_twice(loss, n_classes):
+    """Inside its group, with the group's weight held equal: losses that see rows through means."""
+    groups, target, score, _ = problem(loss, n_classes, 6)
+    row = 5
+    group = groups.codes[row]
+    size = groups.sizes[group]
+    weight = np.ones(groups.n_rows)
+    weight[row] = 2.0
+    doubled = loss.bind(target, Groups(np.append(groups.codes, group)), n_classes=n_classes)
+    # losses of the groups' own level are not multiplied by the number of rows
+    level = size / (size + 1) if isinstance(loss, SmoothMaxLoss) else 1.0
+    weight[groups.codes == group] *= level
+    weighted = loss.bind(target, groups, n_classes=n_classes, weight_row=weight)
+    assert np.isclose(
+        weighted.value(score), doubled.value(np.concatenate([score, score[[row]]])), rtol=1e-9
+    )
+
+
+@every_loss
+def test_init_score_is_the_best_constant(loss, n_classes):
+    if loss == GroupMeanLoss(delta=0.5):
+        pytest.skip("starts from the median, which is only near the best constant")
+    bound, score, rng = bind(loss, n_classes, 11, True, n_groups=12)
+    if isinstance(loss, NoisyOrLoss):
+        bound, score, rng = bind(loss, n_classes, 11, False, n_groups=12)
+    start = bound.init_score()
+    constant = np.zeros(score.shape) + (start if n_classes > 2 else start[0])
+    best = bound.value(constant)
+    for _ in range(20):
+        other = 0.05 * rng.normal(size=len(start))
+        assert best <= bound.value(constant + (other if n_classes > 2 else other[0])) + 1e-7
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+@pytest.mark.parametrize(
+    "loss", [MajorityLoss(4.0), SessionSoftmaxLoss(1.0), CountLikelihoodLoss(), ShareLoss()]
+)
+def test_many_classes_are_invariant_to_shifts(loss, n_classes):
+    bound, score, rng = bind(loss, n_classes, 1)
+    moved = score + 10 * rng.normal(size=(len(score), 1))
+    if isinstance(loss, SessionSoftmaxLoss | MajorityLoss | CountLikelihoodLoss | ShareLoss):
+        assert np.isclose(bound.value(score), bound.value(moved))
+        assert np.allclose(bound.gradient(score), bound.gradient(moved), atol=1e-8)
+        assert np.allclose(bound.gradient(score).sum(axis=1), 0.0, atol=1e-10)
+
+
+# Groups of one row are the classical parent.
+
+
+def singles(loss, n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    n_rows = 25
+    y = rng.permutation(np.arange(n_rows) % n_classes)
+    target = np.eye(n_classes)[y] if loss.target == "share" else y
+    bound = loss.bind(target, Groups.singletons(n_rows), n_classes=n_classes)
+    shape = n_rows if n_classes == 2 else (n_rows, n_classes)
+    return bound, y, 2 * rng.normal(size=shape)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0, 16.0])
+def test_single_rows_majority_is_the_exponential_loss(gamma):
+    bound, y, score = singles(MajorityLoss(gamma), 2)
+    term = np.exp(-(2 * y - 1) * score / 2)
+    assert np.isclose(bound.value(score), len(y) * np.log(term.mean()))
+    weight = term / term.mean()
+    assert np.allclose(bound.gradient(score), -(2 * y - 1) * weight / 2)
+    assert np.allclose(bound.curvature(score), weight / 4)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        SessionSoftmaxLoss(3.0),
+        SessionSoftmaxLoss(np.inf),
+        NoisyOrLoss(),
+        SmoothMaxLoss(3.0),
+        CountLikelihoodLoss(),
+    ],
+)
+def test_single_rows_are_logistic_regression(loss):
+    bound, y, score = singles(loss, 2)
+    p = expit(score)
+    assert np.isclose(bound.value(score), np.logaddexp(0, np.where(y == 1, -score, score)).sum())
+    assert np.allclose(bound.gradient(score), p - y)
+    assert np.allclose(bound.curvature(score), p * (1 - p))
+
+
+@pytest.mark.parametrize("loss", [SessionSoftmaxLoss(3.0), CountLikelihoodLoss()])
+def test_single_rows_are_multinomial_logistic_regression(loss):
+    bound, y, score = singles(loss, 4)
+    p = softmax(score, axis=1)
+    assert np.isclose(bound.value(score), -np.log(p[np.arange(len(y)), y]).sum())
+    assert np.allclose(bound.gradient(score), p - np.eye(4)[y], atol=1e-9)
+    assert np.allclose(bound.curvature(score), 2 * p * (1 - p))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_single_rows_shares_are_the_brier_score(n_classes):
+    bound, y, score = singles(ShareLoss(), n_classes)
+    if n_classes == 2:
+        expected = 0.5 * ((expit(score) - y) ** 2).sum()
+    else:
+        expected = 0.5 * ((softmax(score, axis=1) - np.eye(3)[y]) ** 2).sum()
+    assert np.isclose(bound.value(score), expected)
+
+
+def test_single_rows_regression_is_least_squares():
+    rng = np.random.default_rng(0)
+    y, score = rng.normal(size=(2, 9))
+    bound = GroupMeanLoss().bind(y, Groups.singletons(9))
+    assert np.isclose(bound.value(score), 0.5 * ((score - y) ** 2).sum())
+    assert np.allclose(bound.gradient(score), score - y)
+    assert np.allclose(bound.curvature(score), 1.0)
+    assert np.allclose(bound.init_score(), y.mean())
+
+
+# Values by hand and against other formulations.
+
+
+@pytest.mark.parametrize("gamma", [0.0, 4.0])
+def test_majority_is_sboosts_loss(gamma):
+    groups, y, score, _ = problem(MajorityLoss(gamma), 2, 0)
+    bound = MajorityLoss(gamma).bind(y, groups)
+    sign = groups.spread(2.0 * y - 1)
+    log_value, weight = SessionLoss(groups, gamma).log_value_and_weights(
+        sign * score / (2 * (1 + gamma))
+    )
+    n_rows = groups.n_rows
+    assert np.isclose(bound.value(score), n_rows * (log_value - np.log(n_rows)))
+    assert np.allclose(bound.gradient(score), -sign * n_rows * weight / 2)
+    assert np.allclose(bound.curvature(score), n_rows * weight / 4)
+
+
+def test_pairs_of_two_classes_are_the_binary_loss():
+    from groupwise.losses.majority import _Pairs
+
+    groups, y, score, _ = problem(MajorityLoss(3.0), 2, 0)
+    bound = MajorityLoss(3.0).bind(y, groups)
+    pairs = _Pairs(y, groups, 2, None, 3.0)
+    two = np.column_stack([np.zeros_like(score), score])
+    assert np.isclose(bound.value(score), pairs.value(two))
+    assert np.allclose(bound.gradient(score), pairs.gradient(two)[:, 1])
+    assert np.allclose(np.diff(pairs.init_score()), bound.init_score())
+
+
+def test_majority_by_hand():
+    # one group of two rows, positive, scores 2 and 0, gamma 1: exponents -(2 + 1) / 4, -(0 + 1) / 4
+    bound = MajorityLoss(1.0).bind(np.array([1]), Groups([0, 0]))
+    a, b = np.exp(-0.75), np.exp(-0.25)
+    assert np.isclose(bound.value(np.array([2.0, 0.0])), 2 * np.log((a + b) / 2))
+    weight = np.array([a + (a + b) / 2, b + (a + b) / 2]) / (2 * (a + b))
+    assert np.allclose(bound.gradient(np.array([2.0, 0.0])), -weight)
+
+
+def test_noisy_or_by_hand():
+    groups, score = Groups([0, 0, 1, 1]), np.log([1 / 3, 1.0, 1 / 3, 3.0])  # p = 1/4 1/2 1/4 3/4
+    bound = NoisyOrLoss().bind(np.array([1, 0]), groups)
+    assert np.isclose(bound.value(score), -np.log(5 / 8) - np.log(3 / 16))
+    # -p (1 - P) / P for the positive group, p for the other
+    assert np.allclose(bound.gradient(score), [-0.25 * 3 / 5, -0.5 * 3 / 5, 0.25, 0.75])
+    assert np.allclose(NoisyOrLoss().proba_groups(score, groups)[:, 1], [5 / 8, 13 / 16])
+
+
+def test_noisy_or_with_one_kind_of_group_starts_at_a_finite_score():
+    bound = NoisyOrLoss().bind(np.array([1, 1]), Groups([0, 0, 1]))
+    assert np.isclose(bound.init_score()[0], np.log(5))
+
+
+def test_smooth_max_lies_between_mean_and_max():
+    rng = np.random.default_rng(0)
+    groups, score = Groups(rng.integers(5, size=40)), rng.normal(size=40)
+    previous = groups.mean(score)
+    for sharpness in (0.01, 1.0, 10.0, 1000.0):
+        proba = SmoothMaxLoss(sharpness).proba_groups(score, groups)[:, 1]
+        smooth = np.log(proba / (1 - proba))
+        assert (smooth >= previous - 1e-9).all()
+        previous = smooth
+    assert np.allclose(previous, groups.max(score), atol=1e-2)
+
+
+def test_huber_is_linear_far_out():
+    bound = GroupMeanLoss(delta=1.0).bind(np.array([0.0, 0.0]), Groups([0, 0, 1]))
+    assert np.isclose(bound.value(np.array([4.0, 2.0, 0.5])), 2 * (3 - 0.5) + 0.125)
+    assert np.allclose(bound.gradient(np.array([4.0, 2.0, 0.5])), [1.0, 1.0, 0.5])
+    assert np.allclose(
+        GroupMeanLoss(1.0).bind(np.array([1.0, 9.0]), Groups([0, 0, 1])).init_score(), 1
+    )
+
+
+def test_majority_bound_holds_for_long_steps():
+    bound, score, rng = bind(MajorityLoss(4.0), 2, 0)
+    value, (gradient, curvature) = bound.value(score), bound.gradient_and_curvature(score)
+    for _ in range(200):
+        step = rng.uniform(0.1, 3.0) * rng.normal(size=score.shape)
+        growth = np.exp(np.abs(step).max())
+        bound_above = value + gradient @ step + 0.5 * growth * curvature @ step**2
+        assert bound.value(score + step) <= bound_above
+
+
+# Names, parameters, errors.
+
+
+@pytest.mark.parametrize("name", LOSS_NAMES)
+def test_names(name):
+    loss = get_loss(name, gamma=2.0)
+    assert isinstance(loss, GroupLoss)
+    assert get_loss(loss) is loss
+    assert getattr(loss, "gamma", 2.0) == 2.0
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match="loss must be one of"):
+        get_loss("hinge")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: MajorityLoss(-1.0),
+        lambda: MajorityLoss(np.inf),
+        lambda: SessionSoftmaxLoss(np.nan),
+        lambda: SmoothMaxLoss(0.0),
+        lambda: GroupMeanLoss(0.0),
+    ],
+)
+def test_bad_parameters(make):
+    with pytest.raises(ValueError, match="must be a"):
+        make()
+
+
+@pytest.mark.parametrize("loss", [NoisyOrLoss(), SmoothMaxLoss()])
+def test_presence_needs_two_classes(loss):
+    with pytest.raises(ValueError, match="two classes"):
+        loss.bind(np.array([0, 1, 2]), Groups([0, 1, 2]), n_classes=3)
+
+
+def test_bad_weights_name_the_group():
+    with pytest.raises(GroupDataError, match="'b' holds 0"):
+        MajorityLoss().bind(np.array([0, 1]), Groups(["a", "b"]), weight_row=np.array([1.0, 0.0]))
+
+
+def test_proba_of_scores():
+    assert np.allclose(MajorityLoss().proba(np.array([0.0, 1e6])), [[0.5, 0.5], [0, 1]])
+    assert np.allclose(ShareLoss().proba(np.zeros((2, 4))), 0.25)
+    assert MajorityLoss().proba_groups(np.zeros(2), Groups([0, 0])) is None
