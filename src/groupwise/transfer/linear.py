@@ -1,0 +1,165 @@
+"""Linear weak learners with warm starts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator
+
+from groupwise.boosting.classifiers import vote_coding
+from groupwise.boosting.protocol import resample_counts
+from groupwise.transfer.newton import LOSSES, Plane, fit_plane
+
+__all__ = ["LinearEnsemble", "LinearLearner"]
+
+
+class LinearLearner(BaseEstimator):
+    r"""Linear classifiers for boosting, every round started from the last round's plane.
+
+    A round minimises :math:`\frac12\|w\|^2 + C \sum_i d_i\, \ell(y_i (w^T x_i + b))`, the weights
+    d with mean 1. Weights move little from round to round, so a round costs a few Newton steps.
+    More than two classes: one plane per class against the rest.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
+        A linear support vector machine, or logistic regression.
+    C : float, default=1.0
+        Inverse strength of the penalty.
+    tol : float, default=1e-4
+        Gradient at which a round is solved, as a share of that at zero.
+
+    Examples
+    --------
+    >>> from groupwise.transfer import LinearLearner, TrAdaBoostClassifier
+    >>> TrAdaBoostClassifier(LinearLearner("logistic"))
+    TrAdaBoostClassifier(estimator=LinearLearner(loss='logistic'))
+    """
+
+    def __init__(self, loss: str = "squared_hinge", *, C: float = 1.0, tol: float = 1e-4):
+        self.loss = loss
+        self.C = C
+        self.tol = tol
+
+    def bind(self, X: Any) -> "_BoundLinear":
+        """Remember the rows."""
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {self.loss!r}")
+        if not self.C > 0:
+            raise ValueError(f"C must be a positive number, got {self.C!r}")
+        return _BoundLinear(self, X, confident=False)
+
+    def confident(self) -> "_ConfidentLinear":
+        """The same planes as hypotheses with values in [0, 1]: the logistic function of f."""
+        return _ConfidentLinear(self)
+
+
+@dataclass(frozen=True)
+class _ConfidentLinear:
+    learner: LinearLearner
+
+    def bind(self, X: Any) -> "_BoundLinear":
+        return _BoundLinear(self.learner, self.learner.bind(X).X, confident=True)
+
+
+@dataclass(frozen=True)
+class _BoundLinear:
+    learner: LinearLearner
+    X: Any
+    confident: bool
+
+    def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> "_LinearRun":
+        n_planes = 1 if n_classes == 2 else n_classes
+        start: list[Plane | None] = [None] * n_planes
+        return _LinearRun(self, n_classes, rng if resample else None, start)
+
+
+@dataclass
+class _LinearRun:
+    bound: _BoundLinear
+    n_classes: int
+    rng: np.random.RandomState | None
+    last: list[Plane | None]
+    rounds: list[list[Plane]] = field(default_factory=list)
+
+    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+        if self.rng is not None:
+            weight = resample_counts(weight, self.rng).astype(float)
+        learner, X = self.bound.learner, self.bound.X
+        cost = weight * (learner.C * len(weight) / weight.sum())
+        positives = [1] if self.n_classes == 2 else range(self.n_classes)
+        planes = [
+            fit_plane(
+                X,
+                np.where(target == code, 1.0, -1.0),
+                cost,
+                loss=learner.loss,
+                start=start,
+                tol=learner.tol,
+            )
+            for code, start in zip(positives, self.last, strict=True)
+        ]
+        self.last = list(planes)
+        self.rounds.append(planes)
+        score = np.column_stack([plane.score(X) for plane in planes])
+        if self.bound.confident:
+            return _confidence(score)
+        return (score[:, 0] >= 0).astype(np.intp) if score.shape[1] == 1 else score.argmax(axis=1)
+
+    def combine(self, weights: Sequence[float]) -> "LinearEnsemble":
+        rounds = self.rounds[: len(weights)]
+        coef = np.array([[plane.coef for plane in planes] for planes in rounds])
+        intercept = np.array([[plane.intercept for plane in planes] for planes in rounds])
+        return LinearEnsemble(coef, intercept, list(weights), self.n_classes, self.bound.confident)
+
+
+@dataclass(frozen=True)
+class LinearEnsemble:
+    """Weighted votes of planes.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_rounds, n_planes, n_features)
+    intercept : ndarray of shape (n_rounds, n_planes)
+    weights : list of float
+    n_classes : int
+    confident : bool
+        Whether a vote is a probability, or 0 or 1.
+    """
+
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    weights: list[float]
+    n_classes: int
+    confident: bool
+
+    def score(self, X: Any) -> NDArray[Any]:
+        score = np.zeros(X.shape[0] if self.n_classes == 2 else (X.shape[0], self.n_classes))
+        for stage in self.staged_score(X):
+            score = stage
+        return score
+
+    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+        coding = vote_coding(self.n_classes)
+        total: Any = 0.0
+        for weight, coef, intercept in zip(self.weights, self.coef, self.intercept, strict=True):
+            plane_score = X @ coef.T + intercept
+            if self.confident:
+                vote = _confidence(plane_score) @ coding
+            elif self.n_classes == 2:
+                vote = coding[(plane_score[:, 0] >= 0).astype(np.intp)]
+            else:
+                vote = coding[plane_score.argmax(axis=1)]
+            total = total + weight * vote
+            yield total
+
+
+def _confidence(score: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities (n_rows, n_classes) from the scores of one plane or of one per class."""
+    if score.shape[1] == 1:
+        positive = expit(score[:, 0])
+        return np.column_stack([1.0 - positive, positive])
+    return softmax(score, axis=1)

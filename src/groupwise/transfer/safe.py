@@ -1,0 +1,130 @@
+"""Choosing between transfer and its baselines on held-out rows of the target."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import show
+from groupwise.transfer.base import TransferRows
+from groupwise.transfer.model_selection import TargetKFold
+
+__all__ = ["NegativeTransferWarning", "TargetSelection", "select_on_target"]
+
+
+class NegativeTransferWarning(UserWarning):
+    """The rows of other domains did harm on held-out rows of the target."""
+
+
+@dataclass(frozen=True)
+class TargetSelection:
+    """What a comparison on held-out target rows found.
+
+    Attributes
+    ----------
+    chosen : str
+    errors : dict of str to float
+        Share of held-out target rows predicted wrong, all folds together.
+    losses : dict of str to float
+        Mean logistic loss of the same predictions (see :func:`select_on_target`).
+    n_rows : int
+        Held-out predictions each is judged by.
+    """
+
+    chosen: str
+    errors: dict[str, float]
+    losses: dict[str, float]
+    n_rows: int
+
+    @property
+    def negative_transfer(self) -> bool:
+        """Whether the target alone is the best."""
+        return self.chosen == "target_only"
+
+
+def select_on_target(
+    candidates: dict[str, Any],
+    data: TransferRows,
+    rng: Any,
+    *,
+    n_splits: int = 5,
+    n_repeats: int = 2,
+) -> TargetSelection:
+    r"""Compare unfitted models by cross-validation over the target's rows.
+
+    The fewest errors win. Candidates with equally few go by the mean logistic loss
+    :math:`\ln(1 + e^{-m})` of the margins m, each model's scores scaled to a mean size of 1, so
+    that models with scores on different scales can be compared; then by their order.
+
+    Parameters
+    ----------
+    candidates : dict of str to transfer classifier
+        In order of preference.
+    data : TransferRows
+    rng : RandomState
+        Of the folds, which are the same for all.
+    n_splits, n_repeats : int
+        Fewer splits where a class has fewer rows in the target; at least two.
+
+    Returns
+    -------
+    selection : TargetSelection
+    """
+    names = data.domains.spread(data.domains.names)
+    y_target = data.y_row[data.is_target]
+    counts = np.bincount(y_target, minlength=len(data.classes))
+    rarest = int(np.where(counts > 0, counts, len(y_target)).argmin())
+    if counts[rarest] < 2:
+        raise GroupDataError(
+            "a choice on held-out rows needs two target rows of each class; class "
+            f"{show(data.classes[rarest])} has {counts[rarest]}"
+        )
+    folds = TargetKFold(
+        min(n_splits, int(counts[rarest])),
+        target=next(iter(candidates.values())).target,
+        n_repeats=n_repeats,
+        random_state=rng,
+    )
+    wrong: dict[str, list[NDArray]] = {name: [] for name in candidates}
+    margins: dict[str, list[NDArray]] = {name: [] for name in candidates}
+    for train, test in folds.split(data.y_row, data.y_row, names):
+        part = data.take(train)
+        for name, candidate in candidates.items():
+            model = clone(candidate)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                model.fit(
+                    part.X,
+                    part.y_row,
+                    domains=names[train],
+                    sample_weight=part.weight_row,
+                    **({} if data.X_unlabeled is None else {"X_unlabeled": data.X_unlabeled}),
+                )
+            score = model.decision_function(data.X[test])
+            known = np.searchsorted(model.classes_, data.y_row[test])
+            wrong[name].append(model.predict(data.X[test]) != data.y_row[test])
+            margins[name].append(_margin(score, known))
+    errors = {name: float(np.concatenate(parts).mean()) for name, parts in wrong.items()}
+    losses = {name: _scaled_loss(np.concatenate(parts)) for name, parts in margins.items()}
+    order = list(candidates)
+    chosen = min(order, key=lambda name: (errors[name], losses[name], order.index(name)))
+    return TargetSelection(chosen, errors, losses, len(y_target) * n_repeats)
+
+
+def _margin(score: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
+    """How far the true class is ahead of the best other one."""
+    if score.ndim == 1:
+        return np.where(code == 1, score, -score)
+    rows = np.arange(len(score))
+    others = score.copy()
+    others[rows, code] = -np.inf
+    return score[rows, code] - others.max(axis=1)
+
+
+def _scaled_loss(margin: NDArray[Any]) -> float:
+    size = np.abs(margin).mean()
+    return float(np.logaddexp(0.0, -margin / size).mean()) if size > 0 else float(np.log(2.0))
