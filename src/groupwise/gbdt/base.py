@@ -180,7 +180,8 @@ class BaseGroupBoost:
         return check_rows(self, self._features(X))
 
     def _staged(self, X: Any) -> Iterator[NDArray[Any]]:
-        return self.trees_.staged_score(self._checked(X))
+        rows = self._checked(X)
+        return self.trees_.staged_score(rows)
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
@@ -201,7 +202,8 @@ class BaseGroupBoost:
             The last column is the expected score; the columns of a row sum to its score. With a
             third axis for three or more classes.
         """
-        values = self.trees_.contributions(self._checked(X))
+        rows = self._checked(X)
+        values = self.trees_.contributions(rows)
         return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
 
 

@@ -215,7 +215,8 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         -------
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        return self.trees_.score(self._checked(X))
+        rows = self._checked(X)
+        return self.trees_.score(rows)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Class probabilities of each row.

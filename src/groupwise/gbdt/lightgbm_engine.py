@@ -28,8 +28,10 @@ class LightGBMEngine:
             init_score=start_score.ravel(order="F"),
             categorical_feature=list(options.categorical_features) or "auto",
             params=params,
-        )
-        return _LightGBMRun(lgb.Booster(params, dataset), options.n_threads)
+        ).construct()
+        # LightGBM cannot take an objective from outside where every feature is constant
+        can_split = any(dataset.feature_num_bin(column) > 1 for column in range(X.shape[1]))
+        return _LightGBMRun(lgb.Booster(params, dataset), options.n_threads, can_split)
 
 
 def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
@@ -62,12 +64,13 @@ def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
 
 
 class _LightGBMRun:
-    def __init__(self, booster: lgb.Booster, n_threads: int | None):
+    def __init__(self, booster: lgb.Booster, n_threads: int | None, can_split: bool):
         self.booster = booster
         self.n_threads = n_threads
+        self.can_split = can_split
 
     def grow(self, objective: Objective) -> bool:
-        return not self.booster.update(fobj=objective)
+        return self.can_split and not self.booster.update(fobj=objective)
 
     def scores(self) -> NDArray[Any]:
         seen: list[NDArray[Any]] = []
@@ -80,9 +83,8 @@ class _LightGBMRun:
         return seen[0]
 
     def round_score(self, X: Any, index: int) -> NDArray[Any]:
-        return np.asarray(
-            self.booster.predict(X, raw_score=True, start_iteration=index, num_iteration=1)
-        )
+        options = {"start_iteration": index, "num_iteration": 1, "num_threads": self.n_threads or 0}
+        return np.asarray(self.booster.predict(X, raw_score=True, **options))
 
     def model(self, n_rounds: int) -> "LightGBMModel":
         text = self.booster.model_to_string(num_iteration=n_rounds)
