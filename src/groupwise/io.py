@@ -10,6 +10,16 @@ import skops.io
 
 __all__ = ["load_model", "save_model"]
 
+# Compiled parts of scikit-learn's models, which skops leaves to the caller: they hold arrays and
+# run nothing on loading.
+_COMPILED = {
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.tree._tree.Tree",
+}
+
 
 def save_model(model: Any, path: str | Path) -> Path:
     """Write a fitted model to a file, whole or not at all.
@@ -49,7 +59,7 @@ def load_model(path: str | Path) -> Any:
     """
     path = Path(path)
     unknown = skops.io.get_untrusted_types(file=path)
-    refused = [name for name in unknown if not _is_own_class(name)]
+    refused = [name for name in unknown if name not in _COMPILED and not _is_own_class(name)]
     if refused:
         raise ValueError(f"{path} holds types that a groupwise model has no use for: {refused}")
     return skops.io.load(path, trusted=unknown)

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
 
-from groupwise._compat import MetadataRequester
 from groupwise.groups import Groups
 from groupwise.rules import Rule, get_rule
 from groupwise.validation import check_groups, check_known_classes
@@ -92,7 +92,7 @@ def _on_groups(y: ArrayLike, predicted: ArrayLike, groups: Any) -> tuple[NDArray
     return encoded.one_per_group(y_row), predicted
 
 
-class make_group_scorer(MetadataRequester):  # used like sklearn's make_scorer
+class make_group_scorer:
     """A scorer that asks a model about groups.
 
     scikit-learn's own scorers call ``predict`` and cannot pass ``groups`` on; this one calls
@@ -119,8 +119,6 @@ class make_group_scorer(MetadataRequester):  # used like sklearn's make_scorer
     make_group_scorer(group_log_loss, response='predict_proba', greater_is_better=False)
     """
 
-    __metadata_request__score = {"groups": True}  # noqa: RUF012  # scikit-learn reads a plain dict
-
     def __init__(
         self,
         metric: Callable[..., float],
@@ -144,8 +142,11 @@ class make_group_scorer(MetadataRequester):  # used like sklearn's make_scorer
             parts.append("greater_is_better=False")
         return f"make_group_scorer({', '.join(parts)})"
 
-    def _routing_repr(self) -> str:
-        return repr(self)
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Ask scikit-learn for ``groups``."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="groups", alias=True)
+        return request
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, *, groups: Any = None) -> float:
         """Score a fitted model on rows, their groups' labels and their groups."""

@@ -93,8 +93,8 @@ class WholeGroupKFold(_WholeGroupSplitter):
     >>> y = np.repeat([0, 0, 1, 1], 3)
     >>> for train, test in WholeGroupKFold(2, random_state=0).split(groups, y, groups):
     ...     print(np.unique(groups[test]))
-    ['b' 'd']
-    ['a' 'c']
+    ['b' 'c']
+    ['a' 'd']
     """
 
     def __init__(
@@ -264,13 +264,21 @@ def cross_validate(
     encoded = check_groups(groups, _num_samples(X))
     if isinstance(cv, int):
         cv = WholeGroupKFold(cv, stratify=keep_whole is None, random_state=0)
-    splits = list(cv.split(X, y, groups if keep_whole is None else keep_whole))
+    whole = groups if keep_whole is None else keep_whole
+    # scikit-learn's splitters that ignore groups warn when given any
+    splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
     _check_no_group_divided(splits, encoded)
     with sklearn.config_context(enable_metadata_routing=True):
         params = None if groups is None else {"groups": encoded.spread(encoded.names)}
         return sklearn_cross_validate(
             estimator, X, y, params=params, cv=splits, scoring=scoring, **options
         )
+
+
+def _takes_groups(cv: Any) -> bool:
+    return hasattr(cv, "get_metadata_routing") and bool(
+        cv.get_metadata_routing().consumes("split", ["groups"])
+    )
 
 
 def _check_no_group_divided(splits: list[Any], groups: Groups) -> None:

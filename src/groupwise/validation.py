@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
@@ -94,9 +94,11 @@ def check_grouped_rows(
     GroupDataError
         For labels that are missing, differ inside a group, or are all the same.
     """
-    X, y = validate_data(
-        estimator, X, y, validate_separately=(_row_options(estimator), _LABEL_OPTIONS)
-    )
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    given, X = X, check_array(X, estimator=estimator, input_name="X", **_row_options(estimator))
     y = column_or_1d(y, warn=True)
     n_rows = _num_samples(X)
     if len(y) != n_rows:
@@ -112,6 +114,8 @@ def check_grouped_rows(
         raise GroupDataError(
             f"y holds one class only ({show(classes[0])}); a classifier needs at least two"
         )
+    # Only now, when nothing can fail any more, does the estimator remember the features.
+    validate_data(estimator, given, skip_check_array=True)
     return GroupedRows(X, y_row, encoded, classes)
 
 
@@ -125,9 +129,6 @@ def check_known_classes(y: ArrayLike, classes: NDArray[Any], groups: Groups) -> 
             f"y holds {show(labels[row])} in group {show(groups.names[groups.codes[row]])}, which "
             f"is not among the classes of the model: {classes.tolist()}"
         )
-
-
-_LABEL_OPTIONS: dict[str, Any] = {"ensure_2d": False, "dtype": None, "ensure_all_finite": False}
 
 
 def _row_options(estimator: Any) -> dict[str, Any]:

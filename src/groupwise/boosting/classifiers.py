@@ -40,7 +40,7 @@ class ClassifierLearner:
     estimator: Any
 
     def __post_init__(self) -> None:
-        if not is_classifier(self.estimator):
+        if not (hasattr(self.estimator, "fit") and is_classifier(self.estimator)):
             raise ValueError(
                 "estimator must be a scikit-learn classifier or a weak learner such as "
                 f"HistTrees(), got {self.estimator!r}"

@@ -126,11 +126,17 @@ class _BoundHistTrees:
                 f"HistTrees vote between two classes, not {n_classes}; boost one class against the "
                 "rest, or pass a scikit-learn classifier as estimator"
             )
-        return _HistTreeRun(lgb.Booster(self.params, self.dataset), rng if resample else None)
+        # LightGBM refuses to train where every feature is constant
+        booster = lgb.Booster(self.params, self.dataset) if self._splittable() else None
+        return _HistTreeRun(booster, rng if resample else None)
+
+    def _splittable(self) -> bool:
+        columns = range(self.dataset.num_feature())
+        return any(self.dataset.feature_num_bin(column) > 1 for column in columns)
 
 
 class _HistTreeRun:
-    def __init__(self, booster: lgb.Booster, rng: np.random.RandomState | None):
+    def __init__(self, booster: lgb.Booster | None, rng: np.random.RandomState | None):
         self.booster = booster
         self.rng = rng
         # Of each round: its tree's position in the booster, or the sign of a vote without a tree.
@@ -142,44 +148,47 @@ class _HistTreeRun:
             weight = resample_counts(weight, self.rng).astype(float)
         hess = (weight * (len(weight) / weight.sum())).astype(np.float32)
         grad = np.where(target == 1, -hess, hess)  # the step -grad/hess is the label, -1 or +1
-        stuck = self.booster.update(fobj=lambda _scores, _data: (grad, hess))
-        if stuck:  # no split is possible: a vote for the heavier class everywhere
-            vote = float(grad.sum() < 0)
+        # update() says whether it got stuck, for want of a split
+        if self.booster is None or self.booster.update(fobj=lambda _scores, _data: (grad, hess)):
+            vote = float(grad.sum() < 0)  # the heavier class everywhere
             self.rounds.append((None, 2.0 * vote - 1.0))
             return np.full(len(target), int(vote), dtype=np.intp)
         self.rounds.append((self.booster.num_trees() - 1, 0.0))
-        raw = self._training_scores()
+        raw = _training_scores(self.booster)
         leaf_row = raw - self._raw
         self._raw = raw
         return (leaf_row > _TIE).astype(np.intp)
 
-    def _training_scores(self) -> NDArray[Any]:
-        seen = []
-
-        def keep(scores: NDArray[Any], _data: lgb.Dataset) -> tuple[str, float, bool]:
-            seen.append(scores.copy())
-            return "scores", 0.0, False
-
-        self.booster.eval_train(keep)
-        return seen[0]
-
     def combine(self, weights: Sequence[float]) -> "HistTreeEnsemble":
         """Write each vote's weight into the leaves, so that the booster's sum is the ensemble's."""
-        info = self.booster.dump_model()["tree_info"] if weights else []
+        grown = self.booster if any(tree is not None for tree, _ in self.rounds) else None
+        info = grown.dump_model()["tree_info"] if grown else []
         bias = 0.0
         rounds: list[tuple[int | None, float]] = []
         for weight, (tree, vote) in zip(weights, self.rounds, strict=False):
-            if tree is None:
+            if tree is None or grown is None:
                 bias += weight * vote
                 rounds.append((None, weight * vote))
                 continue
             rounds.append((tree, 0.0))
             for leaf in range(info[tree]["num_leaves"]):
-                positive = self.booster.get_leaf_output(tree, leaf) > _TIE
-                self.booster.set_leaf_output(tree, leaf, weight if positive else -weight)
+                positive = grown.get_leaf_output(tree, leaf) > _TIE
+                grown.set_leaf_output(tree, leaf, weight if positive else -weight)
         n_trees = 1 + max((tree for tree, _ in rounds if tree is not None), default=-1)
-        text = self.booster.model_to_string(num_iteration=n_trees) if n_trees else None
+        text = grown.model_to_string(num_iteration=n_trees) if grown and n_trees else None
         return HistTreeEnsemble(text, bias, rounds)
+
+
+def _training_scores(booster: lgb.Booster) -> NDArray[Any]:
+    """The booster's running scores of its training rows, which it keeps: no pass over the trees."""
+    seen = []
+
+    def keep(scores: NDArray[Any], _data: lgb.Dataset) -> tuple[str, float, bool]:
+        seen.append(scores.copy())
+        return "scores", 0.0, False
+
+    booster.eval_train(keep)
+    return seen[0]
 
 
 class HistTreeEnsemble:

@@ -112,12 +112,16 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         """Probability of each class for each group, in the order of ``np.unique(groups)``."""
         check_is_fitted(self)
         encoded = self._groups_of(X, groups)
-        lines = self._summarise(check_rows(self, self._features(X)), encoded)
-        if hasattr(self.estimator_, "predict_proba"):
-            return self.estimator_.predict_proba(lines)
-        return np.eye(len(self.classes_))[self.estimator_.predict(lines)]
+        return self._proba(check_rows(self, self._features(X)), encoded)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Class probabilities of each row, taken as a group of one."""
         check_is_fitted(self)
-        return self.predict_groups_proba(X, Groups.singletons(np.shape(X)[0]))
+        rows = check_rows(self, self._features(X))
+        return self._proba(rows, Groups.singletons(rows.shape[0]))
+
+    def _proba(self, rows: Any, groups: Groups) -> NDArray[Any]:
+        lines = self._summarise(rows, groups)
+        if hasattr(self.estimator_, "predict_proba"):
+            return self.estimator_.predict_proba(lines)
+        return np.eye(len(self.classes_))[self.estimator_.predict(lines)]

@@ -1,0 +1,36 @@
+"""All commands, each in a file of its own."""
+
+from typing import Annotated
+
+import typer
+
+from groupwise import __version__
+from groupwise.cli.demo import demo
+from groupwise.cli.reproduce import reproduce
+
+app = typer.Typer(
+    name="groupwise",
+    help="Learn when labels belong to groups of rows.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"groupwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Learn when labels belong to groups of rows."""
+
+
+app.command()(demo)
+app.command()(reproduce)

@@ -1,0 +1,58 @@
+"""Every public majority estimator: scikit-learn's checks and the library's own."""
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from groupwise import (
+    GroupStatisticsClassifier,
+    HistTrees,
+    NaiveGroupClassifier,
+    SBoostClassifier,
+)
+from groupwise.testing import parametrize_with_group_checks
+
+TREE = DecisionTreeClassifier(max_depth=2)
+
+ESTIMATORS = [
+    SBoostClassifier(n_estimators=5),
+    SBoostClassifier(HistTrees(max_depth=1, n_threads=1), gamma=0.5, vote="score", n_estimators=5),
+    SBoostClassifier(TREE, n_estimators=5),
+    SBoostClassifier(TREE, multiclass="samme", resample=True, n_estimators=5),
+    NaiveGroupClassifier(LogisticRegression()),
+    NaiveGroupClassifier(LinearSVC(), rule="mean"),
+    GroupStatisticsClassifier(LogisticRegression(max_iter=1000)),
+    GroupStatisticsClassifier(LinearSVC(), statistics=("mean",)),
+]
+
+DRAWS_BY_POSITION = "rows are drawn by their position: another order is another sample"
+
+
+def expected_failures(estimator):
+    if getattr(estimator, "resample", False):
+        return {
+            "check_row_order": DRAWS_BY_POSITION,
+        }
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_group_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_group_contract(estimator, check):
+    check(estimator)
+
+
+def test_a_failing_check_is_marked_with_its_reason():
+    mark = parametrize_with_group_checks(
+        [SBoostClassifier()], expected_failed_checks=lambda _: {"check_row_order": "because"}
+    )
+    marked = [case for case in mark.args[1] if case.marks]
+    assert [case.marks[0].kwargs["reason"] for case in marked] == ["because"]
+    assert len(mark.args[1]) > 10
+    assert isinstance(mark, pytest.MarkDecorator)

@@ -1,0 +1,165 @@
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+
+from groupwise import Groups, flatten_bags, unflatten_bags
+from groupwise.exceptions import GroupDataError
+
+ids_of_one_kind = st.one_of(
+    st.lists(st.integers(-5, 5), min_size=1),
+    st.lists(st.text(max_size=2), min_size=1),
+    st.lists(st.floats(-3, 3).map(lambda v: round(v) + 0.0), min_size=1),
+    st.lists(st.booleans(), min_size=1),
+)
+
+
+@given(ids_of_one_kind)
+def test_names_and_codes_are_those_of_numpy(ids):
+    groups = Groups(ids)
+    names, codes, sizes = np.unique(np.asarray(ids), return_inverse=True, return_counts=True)
+    np.testing.assert_array_equal(groups.names, names)
+    np.testing.assert_array_equal(groups.codes, codes)
+    np.testing.assert_array_equal(groups.sizes, sizes)
+    np.testing.assert_array_equal(groups.spread(groups.names), np.asarray(ids))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.floats(-800, 800)), min_size=1),
+)
+def test_reductions_are_those_of_a_loop(rows):
+    ids, values = map(np.array, zip(*rows, strict=True))
+    groups = Groups(ids)
+    parts = [values[ids == name] for name in groups.names]
+    np.testing.assert_allclose(groups.sum(values), [p.sum() for p in parts], atol=1e-9)
+    np.testing.assert_allclose(groups.mean(values), [p.mean() for p in parts], atol=1e-9)
+    np.testing.assert_array_equal(groups.max(values), [p.max() for p in parts])
+    np.testing.assert_allclose(groups.logsumexp(values), [logsumexp(p) for p in parts], atol=1e-12)
+    table = np.column_stack([values, -values])
+    np.testing.assert_allclose(groups.sum(table)[:, 1], -groups.sum(values))
+    np.testing.assert_array_equal(groups.max(table)[:, 0], groups.max(values))
+    np.testing.assert_allclose(groups.logsumexp(table)[:, 0], groups.logsumexp(values))
+    np.testing.assert_allclose(groups.mean(table)[:, 0], groups.mean(values))
+    np.testing.assert_array_equal(ids[groups.first_rows], groups.names)
+    np.testing.assert_array_equal(groups.order, np.argsort(groups.codes, kind="stable"))
+    assert groups.offsets[-1] == len(ids)
+
+
+def test_values_by_hand():
+    groups = Groups(["b", "a", "b", "b"])
+    assert groups.sum([1, 10, 2, 3]).tolist() == [10, 6]
+    assert groups.mean([1, 10, 2, 3]).tolist() == [10, 2]
+    assert groups.max([1, 10, 2, 3]).tolist() == [10, 3]
+    np.testing.assert_allclose(groups.logsumexp([0, 10, 0, 0]), [10, np.log(3)])
+    assert groups.sum(np.empty((4, 0))).shape == (2, 0)
+    assert repr(groups) == "Groups(n_rows=4, n_groups=2)"
+    assert len(groups) == 2
+
+
+def test_logsumexp_of_extreme_values():
+    groups = Groups([0, 0, 1, 1, 2])
+    values = np.array([1e4, 1e4, -1e4, -np.inf, -np.inf])
+    np.testing.assert_allclose(groups.logsumexp(values), [1e4 + np.log(2), -1e4, -np.inf])
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pd.Series(["x", "y", "x"], index=[5, 6, 7]),
+        pd.Categorical(["x", "y", "x"], categories=["y", "x", "unused"]),
+        pl.Series(["x", "y", "x"]),
+        np.array(["x", "y", "x"], dtype=object),
+        ("x", "y", "x"),
+    ],
+    ids=["series", "categorical", "polars", "object", "tuple"],
+)
+def test_kinds_of_containers(ids):
+    groups = Groups(ids)
+    assert groups.names.tolist() == ["x", "y"]
+    assert groups.codes.tolist() == [0, 1, 0]
+
+
+def test_kinds_of_ids():
+    day = datetime.date(2026, 1, 1)
+    assert Groups([day, day]).n_groups == 1
+    stamps = pd.to_datetime(["2026-01-02", "2026-01-01", "2026-01-02"])
+    assert Groups(stamps).codes.tolist() == [1, 0, 1]
+    assert Groups([("s", 2), ("s", 1), ("s", 2)]).names.tolist() == [("s", 1), ("s", 2)]
+    mixed = Groups([1, "a", 2, "1"])
+    assert mixed.names.tolist() == [1, 2, "1", "a"]
+    assert mixed.codes.tolist() == [0, 3, 1, 2]
+
+
+def test_singletons_and_equality():
+    assert Groups.singletons(3) == Groups([0, 1, 2])
+    assert Groups.singletons(3) != Groups([0, 1, 1])
+    assert Groups([0]) != [0]
+    assert Groups([7, 7, 8]).same_partition(Groups(["b", "b", "a"]))
+    assert not Groups([7, 7, 8]).same_partition(Groups(["b", "a", "a"]))
+    assert not Groups([7, 7, 8]).same_partition(Groups(["b", "a", "c"]))
+
+
+def test_one_per_group_names_the_group():
+    groups = Groups(["s07", "s01", "s07", "s02", "s02"])
+    assert groups.one_per_group(["run", "sit", "run", "x", "x"]).tolist() == ["sit", "x", "run"]
+    with pytest.raises(GroupDataError, match=r"group 's07' holds 'run' and 'walk' \(1 more"):
+        groups.one_per_group(np.array(["run", "sit", "walk", "x", "y"]))
+    with pytest.raises(GroupDataError, match=r"shares must be the same .* 's02'"):
+        groups.one_per_group(np.array([[0, 1]] * 4 + [[1, 1]]), name="shares")
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [["a", None], [1.0, np.nan], [np.datetime64("NaT")], pd.array([1, pd.NA], dtype="Int64")],
+    ids=["none", "nan", "nat", "na"],
+)
+def test_missing_ids(ids):
+    with pytest.raises(GroupDataError, match="missing, the first on row"):
+        Groups(ids)
+
+
+def test_wrong_shapes():
+    with pytest.raises(GroupDataError, match=r"1-D array\), got shape \(2, 1\)"):
+        Groups(np.zeros((2, 1)))
+    groups = Groups([0, 0, 1])
+    with pytest.raises(ValueError, match=r"one value per row \(3\), got shape \(2,\)"):
+        groups.sum([1, 2])
+    with pytest.raises(ValueError, match=r"one value per group \(2\), got shape \(3,\)"):
+        groups.spread([1, 2, 3])
+
+
+def test_nothing_can_be_changed():
+    ids = np.array([1, 0])
+    groups = Groups(ids)
+    ids[:] = 0
+    assert groups.names.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        groups.codes[0] = 5
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=6))
+def test_bags_there_and_back(sizes):
+    bags = [np.full((size, 2), k) + np.arange(size)[:, None] for k, size in enumerate(sizes)]
+    labels = np.array([f"c{k}" for k in range(len(bags))])
+    X, y, groups = flatten_bags(bags, labels)
+    again, labels_again, names = unflatten_bags(X, y, groups)
+    assert all(np.array_equal(a, b) for a, b in zip(bags, again, strict=True))
+    np.testing.assert_array_equal(labels, labels_again)
+    np.testing.assert_array_equal(names, np.arange(len(bags)))
+
+
+def test_bad_bags():
+    with pytest.raises(GroupDataError, match="no bags"):
+        flatten_bags([], [])
+    with pytest.raises(GroupDataError, match=r"one entry per bag \(1\)"):
+        flatten_bags([np.ones((1, 2))], [0, 1])
+    with pytest.raises(GroupDataError, match=r"bag 1 .* got shape \(2, 3\)"):
+        flatten_bags([np.ones((1, 2)), np.ones((2, 3))], [0, 1])
+    with pytest.raises(GroupDataError, match=r"bag 1 .* at least one row"):
+        flatten_bags([np.ones((1, 2)), np.ones((0, 2))], [0, 1])
