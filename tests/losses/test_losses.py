@@ -452,3 +452,20 @@ def test_proba_of_scores():
     assert np.allclose(MajorityLoss().proba(np.array([0.0, 1e6])), [[0.5, 0.5], [0, 1]])
     assert np.allclose(ShareLoss().proba(np.zeros((2, 4))), 0.25)
     assert MajorityLoss().proba_groups(np.zeros(2), Groups([0, 0])) is None
+
+
+@every_loss
+@pytest.mark.parametrize("block", [1, 4, 9])
+def test_blocks_of_runs_do_not_matter(loss, n_classes, block, monkeypatch):
+    whole, score, _ = bind(loss, n_classes, 12, n_groups=15)
+    expected = whole.value(score), *whole.gradient_and_curvature(score)
+    monkeypatch.setattr("groupwise.losses.segments._BLOCK", block)
+    parts, _, _ = bind(loss, n_classes, 12, n_groups=15)
+    assert np.isclose(parts.value(score), expected[0])
+    for one, other in zip(parts.gradient_and_curvature(score), expected[1:], strict=True):
+        assert np.allclose(one, other)
+    covered = [rows for rows, _ in parts.segments.blocks]
+    assert len(covered) > 2
+    assert covered[0].start == 0
+    assert [rows.stop for rows in covered[:-1]] == [rows.start for rows in covered[1:]]
+    assert covered[-1].stop == 40

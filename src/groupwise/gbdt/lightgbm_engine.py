@@ -83,7 +83,8 @@ class _LightGBMRun:
         return seen[0]
 
     def round_score(self, X: Any, index: int) -> NDArray[Any]:
-        options = {"start_iteration": index, "num_iteration": 1, "num_threads": self.n_threads or 0}
+        options: dict[str, Any] = {"start_iteration": index, "num_iteration": 1}
+        options["num_threads"] = self.n_threads or 0
         return np.asarray(self.booster.predict(X, raw_score=True, **options))
 
     def model(self, n_rounds: int) -> "LightGBMModel":

@@ -101,7 +101,7 @@ class BoundLoss(ABC):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """First derivatives and the diagonal majoriser of the second, shaped like the scores."""
         inside = self.segments.enter(np.asarray(score_row))
-        gradient, curvature = self._derivatives(inside)
+        gradient, curvature = self._derivatives(inside, dtype)
         return self.segments.leave(gradient, dtype), self.segments.leave(curvature, dtype)
 
     def gradient(self, score_row: NDArray[Any]) -> NDArray[Any]:
@@ -120,8 +120,8 @@ class BoundLoss(ABC):
     def _value(self, score: NDArray[Any]) -> float: ...
 
     @abstractmethod
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Gradient and curvature in arrays of their own."""
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Gradient and curvature in arrays of their own; of ``dtype`` where that is quicker."""
 
     def _class_weights(self, y_group: NDArray[Any], n_classes: int) -> NDArray[Any]:
         """Weight of the rows in groups of each class, kept off zero."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.exponential import session_weights
 
 __all__ = ["MajorityLoss"]
 
@@ -78,7 +79,7 @@ class MajorityLoss(GroupLoss):
 
 
 class _Exponential(BoundLoss):
-    """The log-sum-exp over rows (two classes) or rows and other classes."""
+    """The log-sum-exp over rows (two classes) or over rows and other classes."""
 
     def __init__(
         self,
@@ -98,61 +99,46 @@ class _Exponential(BoundLoss):
             else self._scale_rows(np.ones(groups.n_rows), self.weight_group)
         )
 
-    def _terms(self, exponent: NDArray[Any]) -> tuple[NDArray[Any], float, float]:
-        """Exponents' own part in, weighted terms relative to the largest out (in place).
+    def _weigh(self, score: NDArray[Any], out: NDArray[Any], total: float) -> float:
+        return session_weights(
+            lambda rows: self._exponents(score, rows),
+            self.segments,
+            self.gamma,
+            out,
+            total=total,
+            weight_row=self._weight_row,
+            part_row=self.part_row,
+        )
 
-        Also their sum, and the logarithm of the scale they are relative to.
-        """
-        if not self.segments.singletons:
-            mean = self._mean_score(exponent)
-            mean *= self.gamma
-            exponent += self.segments.spread(mean)
-        else:
-            exponent *= 1.0 + self.gamma
-        top = float(exponent.max())
-        exponent -= top
-        np.exp(exponent, out=exponent)
-        if self._weight_row is not None:
-            exponent *= self._weight_row
-        return exponent, float(exponent.sum()), top
+    def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
+        raise NotImplementedError  # the rows' own part of the exponents, in a fresh array
 
-    def _weights(self, exponent: NDArray[Any]) -> NDArray[Any]:
-        """N times D, the negative gradient in the exponents scaled to sum to one (in place)."""
-        terms, total, _ = self._terms(exponent)
-        scale = self.total_weight / total
-        if self.segments.singletons:
-            terms *= scale
-            return terms
-        mean = self.segments.mean(terms)
-        mean *= scale * self.gamma / (1.0 + self.gamma)
-        terms *= scale / (1.0 + self.gamma)
-        other = self.segments.spread(mean)
-        if self.part_row is not None:
-            other *= self.part_row
-        terms += other
-        return terms
+    def _value(self, score: NDArray[Any]) -> float:
+        log_value = self._weigh(score, np.empty_like(score), 1.0)
+        n_pairs = self.total_weight * (self.n_classes - 1)
+        return self.total_weight * (log_value - np.log(n_pairs))
 
 
 class _TwoClasses(_Exponential):
     def __init__(self, *args: Any):
         super().__init__(*args)
-        self.sign_row = self.segments.spread(2.0 * self.y_group - 1.0)
-        self._factor_row = self.sign_row * (-0.5 / (1.0 + self.gamma))
+        self._minus_two_y = self.segments.spread(np.where(self.y_group == 1, -2.0, 2.0)).astype(
+            np.float32
+        )
 
     def init_score(self) -> NDArray[Any]:
         weight = self._class_weights(self.y_group, 2)
         return np.log(weight[1:] / weight[:1])
 
-    def _value(self, score: NDArray[Any]) -> float:
-        _, total, top = self._terms(score * self._factor_row)
-        return self.total_weight * (np.log(total / self.total_weight) + top)
+    def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
+        exponent = score[rows] * self._minus_two_y[rows]
+        exponent *= 0.25 / (1.0 + self.gamma)
+        return exponent
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        weight = self._weights(score * self._factor_row)
-        weight *= 0.25
-        gradient = weight * self.sign_row
-        gradient *= -2.0
-        return gradient, weight
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        curvature = np.empty(score.shape, dtype)
+        self._weigh(score, curvature, 0.25 * self.total_weight)
+        return curvature * self._minus_two_y, curvature
 
 
 class _Pairs(_Exponential):
@@ -164,23 +150,18 @@ class _Pairs(_Exponential):
         weight = self._class_weights(self.y_group, self.n_classes)
         return np.log(weight / weight.sum())
 
-    def _exponents(self, score: NDArray[Any]) -> NDArray[Any]:
-        own = np.take_along_axis(score, self._y_row, axis=0)
-        exponent = score - own
+    def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
+        y_row = self._y_row[:, rows]
+        exponent = score[:, rows] - np.take_along_axis(score[:, rows], y_row, axis=0)
         exponent *= 0.5 / (1.0 + self.gamma)
         # a class is no pair with itself; so low an exponent adds nothing beside the others' largest
-        np.put_along_axis(exponent, self._y_row, exponent.min() - 800.0, axis=0)
+        np.put_along_axis(exponent, y_row, exponent.min() - 800.0, axis=0)
         return exponent
 
-    def _value(self, score: NDArray[Any]) -> float:
-        _, total, top = self._terms(self._exponents(score))
-        n_pairs = self.total_weight * (self.n_classes - 1)
-        return self.total_weight * (np.log(total / n_pairs) + top)
-
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        gradient = self._weights(self._exponents(score))
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        gradient = np.empty(score.shape, dtype)
+        self._weigh(score, gradient, 0.5 * self.total_weight)
         np.put_along_axis(gradient, self._y_row, 0.0, axis=0)
-        gradient *= 0.5
         curvature = gradient.copy()
         own = gradient.sum(axis=0, keepdims=True)
         np.put_along_axis(gradient, self._y_row, -own, axis=0)

@@ -102,7 +102,7 @@ class _NoisyOr(BoundLoss):
     def _value(self, score: NDArray[Any]) -> float:
         return self._loss(self._log_a(score))
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         spread = self.segments.spread
         log_p = -np.logaddexp(0.0, -score)
         q = expit(-score)
@@ -214,7 +214,7 @@ class _SmoothMax(BoundLoss):
         loss = np.logaddexp(0.0, np.where(self.y_group == 1, -score_group, score_group))
         return float(self.weight_group @ loss)
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         spread, weight = self.segments.spread, self.weight_group
         scaled, log_sum = self._log_sum(score)
         share = np.exp(scaled - spread(log_sum))  # q

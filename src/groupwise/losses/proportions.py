@@ -108,7 +108,7 @@ class _CountLikelihood(BoundLoss):
     def _value(self, score: NDArray[Any]) -> float:
         return float(self.weight_group @ self._sums.log_loss_and_expectation(score)[0])
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         proba = expit(score)
         gradient = proba - self._sums.log_loss_and_expectation(score)[1]
         proba *= expit(-score)
@@ -142,7 +142,7 @@ class _RelativeEntropy(BoundLoss):
         gain = (np.where(held, shift, 0.0) * self.count_group).sum(axis=0)
         return float(self.weight_group @ (gain - self.segments.sum(log_sum)))
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         log_p, shift, log_sum = self._tilted(score)
         p = np.exp(log_p)
         gradient = p - np.exp(log_p + self.segments.spread(shift) - log_sum)
@@ -237,7 +237,7 @@ class _Shares(BoundLoss):
         square = error**2 if error.ndim == 1 else (error**2).sum(axis=0)
         return float(0.5 * (self.weight_group * self.segments.sizes) @ square)
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         proba = self._proba(score)
         error = self.segments.spread(self._mean_score(proba) - self.share_group)
         if score.ndim == 1:

@@ -87,7 +87,7 @@ class _GroupMean(BoundLoss):
         inner = np.minimum(error, self.delta)
         return float((self.weight_group * self.segments.sizes) @ (inner * (error - inner / 2.0)))
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         error = np.clip(self._mean_score(score) - self.mean_group, -self.delta, self.delta)
         gradient = self._scale_rows(np.array(self.segments.spread(error)), self.weight_group)
         return gradient, self._scale_rows(np.ones(len(score)), self.weight_group)

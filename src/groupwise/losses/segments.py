@@ -1,5 +1,7 @@
 """Rows laid out group after group, for losses that are computed once a round."""
 
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,8 @@ from numpy.typing import NDArray
 from groupwise.groups import Groups
 
 __all__ = ["Segments"]
+
+_BLOCK = 32_768
 
 
 class Segments:
@@ -45,17 +49,38 @@ class Segments:
         bounds = np.flatnonzero(codes[1:] != codes[:-1]) + 1
         self.order: NDArray[np.intp] | None = None
         if len(bounds) + 1 == groups.n_groups:
-            self.starts = np.concatenate([[0], bounds])
-            self.of_groups = codes[self.starts]
+            self.of_groups = codes[np.concatenate([[0], bounds])]
         else:
             self.order = groups.order
-            self.starts = groups.offsets[:-1]
             self.of_groups = np.arange(groups.n_groups)
-        counts = groups.sizes[self.of_groups]
-        self.n_rows, self.n_groups = groups.n_rows, groups.n_groups
+        self._set_runs(groups.sizes[self.of_groups])
+
+    def _set_runs(self, counts: NDArray[np.intp]) -> None:
+        self.n_groups, self.n_rows = len(counts), int(counts.sum())
+        self.starts = np.cumsum(counts) - counts
         self.sizes = counts.astype(float)
         self.singletons = self.n_groups == self.n_rows
-        self._codes = None if self.singletons else np.repeat(np.arange(self.n_groups), counts)
+        self._equal = int(counts[0]) if (counts == counts[0]).all() else None
+
+    @cached_property
+    def _codes(self) -> NDArray[np.intp]:
+        return np.repeat(np.arange(self.n_groups), self.sizes.astype(np.intp))
+
+    @cached_property
+    def blocks(self) -> list[tuple[slice, "Segments"]]:
+        """Whole runs, some ten thousand rows at a time: what is done to them stays in the cache."""
+        ends = self.starts + self.sizes.astype(np.intp)
+        cuts = np.flatnonzero(np.diff(ends // _BLOCK, prepend=0, append=ends[-1] // _BLOCK + 1))
+        cuts = np.unique(np.clip(cuts, 0, self.n_groups))
+        edges = np.unique(np.concatenate([[0], cuts, [self.n_groups]]))
+        found = []
+        for first, last in pairwise(edges.tolist()):
+            part = Segments.__new__(Segments)
+            part.order, part.of_groups = None, np.arange(last - first)
+            part._set_runs(self.sizes[first:last].astype(np.intp))
+            start = int(self.starts[first])
+            found.append((slice(start, start + part.n_rows), part))
+        return found
 
     def enter(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Rows in the order of the runs, float64: (n_rows,), or (k, n_rows) for (n_rows, k).
@@ -87,10 +112,18 @@ class Segments:
 
     def spread(self, values_group: NDArray[Any]) -> NDArray[Any]:
         """Give every row of a run the run's value; (n_groups,) or (k, n_groups)."""
-        if self._codes is None:
+        if self.singletons:
             return values_group
         # mode: "raise" checks the bounds of indices that are known to be good
         return values_group.take(self._codes, axis=-1, mode="clip")
+
+    def add(self, values: NDArray[Any], values_group: NDArray[Any]) -> None:
+        """Add to every row its run's value, in place."""
+        if self._equal is None:
+            values += self.spread(values_group)
+        else:
+            table = values.reshape(*values.shape[:-1], self.n_groups, self._equal)
+            table += values_group[..., None]
 
     def logsumexp(self, values: NDArray[Any]) -> NDArray[Any]:
         """``log(sum(exp(values)))`` over each run, finite for finite values."""

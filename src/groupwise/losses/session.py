@@ -1,12 +1,15 @@
 """SBoost's loss: the product of a session's error and its rows' errors, both exponential."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
+from groupwise.losses.exponential import session_weights
+from groupwise.losses.segments import Segments
 
 __all__ = ["SessionLoss"]
 
@@ -49,18 +52,13 @@ class SessionLoss:
     groups: Groups
     gamma: float
 
+    @cached_property
+    def _segments(self) -> Segments:
+        return Segments(self.groups)
+
     def log_value_and_weights(self, margin_row: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         """The logarithm of the loss, and D scaled to sum to one."""
-        groups, gamma = self.groups, self.gamma
-        mean_group = groups.mean(margin_row)
-        top_group = groups.max(-margin_row)
-        e = np.exp(-margin_row - groups.spread(top_group))  # largest entry of each group is 1
-        sum_group = groups.sum(e)
-        log_scale = top_group - gamma * mean_group
-        top = log_scale.max()
-        scale_group = np.exp(log_scale - top)  # largest entry is 1
-        value = float(scale_group @ sum_group)
-        weight = groups.spread(scale_group) * e
-        weight += groups.spread(scale_group * (gamma / groups.sizes) * sum_group)
-        weight /= (1.0 + gamma) * value
-        return float(np.log(value) + top), weight
+        margin = self._segments.enter(np.asarray(margin_row))
+        weight = np.empty(len(margin))
+        log_value = session_weights(lambda rows: -margin[rows], self._segments, self.gamma, weight)
+        return log_value, self._segments.leave(weight, np.float64)

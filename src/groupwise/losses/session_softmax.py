@@ -93,7 +93,7 @@ class _Bound(BoundLoss):
         share = self.session_share
         return float(self.weight_group @ ((1.0 - share) * by_group + share * session))
 
-    def _derivatives(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         gradient, curvature = _cross_entropy_derivatives(score, self.y_row)
         session = _cross_entropy_derivatives(self._mean_score(score), self.y_group)
         for row, group in zip((gradient, curvature), session, strict=True):

@@ -1,0 +1,75 @@
+"""The arithmetic of SBoost's loss: a log-sum-exp over rows that share their group's mean."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.losses.segments import Segments
+
+__all__ = ["session_weights"]
+
+
+def session_weights(
+    exponent: Callable[[slice], NDArray[Any]],
+    segments: Segments,
+    gamma: float,
+    out: NDArray[Any],
+    *,
+    total: float = 1.0,
+    weight_row: NDArray[Any] | None = None,
+    part_row: NDArray[Any] | None = None,
+) -> float:
+    r"""Weights of rows under the exponential loss with a session term.
+
+    With :math:`a_{ij}` the exponent of row j of group i and :math:`\bar a_i` its mean,
+
+    .. math:: L = \sum_{ij} w_{ij} e^{a_{ij} + \gamma \bar a_i}, \qquad
+              \hat D_{ij} = \frac{1}{(1 + \gamma) L} \frac{\partial L}{\partial a_{ij}} ,
+
+    which sum to one. Block by block, relative to the largest exponent of the block, and put on one
+    scale at the end: nothing overflows, and a weight of zero is one below the smallest float.
+
+    Parameters
+    ----------
+    exponent : callable
+        Gives the exponents of a slice of rows as a fresh array, (n,) or (k, n).
+    segments : Segments
+    gamma : float
+    out : ndarray of shape (n_rows,) or (k, n_rows)
+        Receives ``total`` times the weights.
+    total : float, default=1.0
+    weight_row, part_row : ndarray of shape (n_rows,), default=None
+        Weight of each row, and its weight relative to its group's mean.
+
+    Returns
+    -------
+    log_value : float
+        The logarithm of L.
+    """
+    tops, sums = [], []
+    for rows, block in segments.blocks:
+        term = exponent(rows)
+        part = None if part_row is None else part_row[rows]
+        mean = block.mean(term if part is None else term * part)
+        block.add(term, gamma * mean)
+        top = float(term.max())
+        term -= top
+        np.exp(term, out=term)
+        if weight_row is not None:
+            term *= weight_row[rows]
+        tops.append(top)
+        sums.append(float(term.sum()))
+        shared = gamma * block.mean(term)
+        if part is None:
+            block.add(term, shared)
+        else:
+            term += block.spread(shared) * part
+        out[..., rows] = term
+    highest = max(tops)
+    relative = np.exp(np.array(tops) - highest)
+    value = float(relative @ np.array(sums))
+    for (rows, _), factor in zip(segments.blocks, relative, strict=True):
+        out[..., rows] *= factor * total / ((1.0 + gamma) * value)
+    return float(np.log(value)) + highest
