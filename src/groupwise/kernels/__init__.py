@@ -1,0 +1,19 @@
+"""Gram matrices, neighbour graphs, kernels deformed by a graph, and kernels as features."""
+
+from groupwise.kernels.deformed import DeformedGram, FeaturePath, deform
+from groupwise.kernels.features import LandmarkFeatures
+from groupwise.kernels.gram import KERNELS, MAX_DENSE, Kernel, check_dense, fit_kernel
+from groupwise.kernels.graph import NeighbourGraph
+
+__all__ = [
+    "KERNELS",
+    "MAX_DENSE",
+    "DeformedGram",
+    "FeaturePath",
+    "Kernel",
+    "LandmarkFeatures",
+    "NeighbourGraph",
+    "check_dense",
+    "deform",
+    "fit_kernel",
+]

@@ -1,0 +1,232 @@
+r"""The four AOC-manifold algorithms as one problem (Chen et al. 2009).
+
+.. math:: \min_{f, c} L(A f + c\,a, b) + \gamma_1 |f|^2 + \gamma_2 f' M f ,
+
+with A the membership of rows in groups, a the groups' sizes and b what is known of them. M = R, the
+Laplacian of the rows' graph, is the row level (eqs. 11, 12); :math:`M = A' R_b A` with the groups'
+graph is the group level (eqs. 25, 26). In the kernel deformed by M there is one unknown per group.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array
+from sklearn.utils import check_random_state
+
+from groupwise.groups import Groups
+from groupwise.kernels import (
+    FeaturePath,
+    Kernel,
+    LandmarkFeatures,
+    NeighbourGraph,
+    check_dense,
+    deform,
+    fit_kernel,
+)
+from groupwise.proportions._absolute import solve_l1
+from groupwise.proportions._least_squares import solve_l2
+
+__all__ = ["Expansion", "FeatureModel", "Settings", "fit_manifold", "membership"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which of the algorithms, and its parameters; see ``ManifoldAOCClassifier``."""
+
+    level: str = "row"
+    loss: str = "l2"
+    kernel: str = "rbf"
+    width: float = 1.0
+    gamma1: float = 0.1
+    gamma2: float = 0.0
+    bias: bool = True
+    epsilon: float = 0.1
+    graph: NeighbourGraph | None = None
+    n_components: int | None = None
+    random_state: Any = None
+
+    def check(self) -> None:
+        if self.level not in ("row", "group"):
+            raise ValueError(f"level must be 'row' or 'group', got {self.level!r}")
+        if self.loss not in ("l1", "l2"):
+            raise ValueError(f"loss must be 'l1' or 'l2', got {self.loss!r}")
+        if not (np.isfinite(self.gamma1) and self.gamma1 > 0):
+            raise ValueError(f"gamma1 must be a number > 0, got {self.gamma1!r}")
+        if not (np.isfinite(self.gamma2) and self.gamma2 >= 0):
+            raise ValueError(f"gamma2 must be a number >= 0, got {self.gamma2!r}")
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ValueError(f"epsilon must be a number >= 0, got {self.epsilon!r}")
+
+    @property
+    def rho(self) -> float:
+        return self.gamma2 / self.gamma1
+
+    @property
+    def neighbours(self) -> NeighbourGraph:
+        return NeighbourGraph() if self.graph is None else self.graph
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """f(x) = sum of weights times kernel values with the training rows, plus a bias."""
+
+    kernel: Kernel
+    rows: Any
+    weights: NDArray[Any]
+    bias: NDArray[Any]
+
+    def values(self, X: Any) -> NDArray[Any]:
+        """Values (n_rows, n_outputs)."""
+        return self.kernel.times(X, self.rows, self.weights) + self.bias
+
+
+@dataclass(frozen=True)
+class FeatureModel:
+    """f(x) = weights times kernel features, plus a bias."""
+
+    features: LandmarkFeatures
+    weights: NDArray[Any]
+    bias: NDArray[Any]
+
+    def values(self, X: Any) -> NDArray[Any]:
+        """Values (n_rows, n_outputs)."""
+        return self.features.times(X, self.weights) + self.bias
+
+
+def fit_manifold(
+    settings: Settings, X: Any, groups: Groups, target_group: NDArray[Any]
+) -> tuple[Expansion | FeatureModel, NDArray[Any]]:
+    """Solve, exactly or on landmarks.
+
+    Parameters
+    ----------
+    settings : Settings
+    X : {array, sparse matrix} of shape (n_rows, n_features)
+    groups : Groups
+    target_group : ndarray of shape (n_groups, n_outputs)
+        b: what the outputs of a group's rows should sum to.
+
+    Returns
+    -------
+    model : Expansion or FeatureModel
+    values_row : ndarray of shape (n_rows, n_outputs)
+        The solution on the training rows.
+    """
+    kernel = fit_kernel(settings.kernel, settings.width, X)
+    if settings.n_components is not None:
+        model: Expansion | FeatureModel = _on_landmarks(settings, kernel, X, groups, target_group)
+        return model, model.values(X)
+    if settings.level == "row" and settings.gamma2 > 0:
+        return _exact_rows(settings, kernel, X, groups, target_group)
+    model = _exact_groups(settings, kernel, X, groups, target_group)
+    return model, model.values(X)
+
+
+def membership(groups: Groups) -> csr_array:
+    """A of eq. (1): (n_groups, n_rows), one where the row belongs to the group."""
+    return csr_array(
+        (np.ones(groups.n_rows), groups.order, groups.offsets),
+        shape=(groups.n_groups, groups.n_rows),
+    )
+
+
+def _exact_rows(
+    settings: Settings, kernel: Kernel, X: Any, groups: Groups, target_group: NDArray[Any]
+) -> tuple[Expansion, NDArray[Any]]:
+    check_dense(groups.n_rows, "rows")
+    gram = kernel(X, X)
+    laplacian = settings.neighbours.laplacian(X)
+    deformed = deform(gram, laplacian, settings.rho, membership(groups))
+    beta, bias = _solve(settings, deformed.gram_group, target_group, groups)
+    alpha = deformed.spread @ beta
+    return Expansion(kernel, X, alpha, bias), gram @ alpha + bias
+
+
+def _exact_groups(
+    settings: Settings, kernel: Kernel, X: Any, groups: Groups, target_group: NDArray[Any]
+) -> Expansion:
+    """Group level, or no graph term: nothing larger than the groups' own Gram matrix."""
+    gram_group = kernel.group_gram(X, groups)
+    if settings.gamma2 == 0:
+        beta, bias = _solve(settings, gram_group, target_group, groups)
+        return Expansion(kernel, X, beta[groups.codes], bias)
+    laplacian = settings.neighbours.laplacian_of_distances(_mean_distance(gram_group, groups))
+    deformed = deform(gram_group, laplacian, settings.rho, eye_array(groups.n_groups).tocsr())
+    beta, bias = _solve(settings, deformed.gram_group, target_group, groups)
+    return Expansion(kernel, X, (deformed.spread @ beta)[groups.codes], bias)
+
+
+def _mean_distance(gram_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    """Distances between the groups' mean embeddings.
+
+    The distance of *sums*, which eq. (27) suggests, is ruled by the groups' sizes; where all sizes
+    are equal the two give the same graph.
+    """
+    mean = gram_group / np.outer(groups.sizes, groups.sizes)
+    squared = mean.diagonal()[:, None] + mean.diagonal()[None, :] - 2.0 * mean
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
+def _solve(
+    settings: Settings, gram_group: NDArray[Any], target_group: NDArray[Any], groups: Groups
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    sizes = groups.sizes.astype(float) if settings.bias else None
+    if settings.loss == "l2":
+        return solve_l2(gram_group, target_group, settings.gamma1, sizes)
+    solutions = [
+        solve_l1(gram_group, column, settings.gamma1, sizes, settings.epsilon)
+        for column in target_group.T
+    ]
+    beta = np.column_stack([solution.beta for solution in solutions])
+    return beta, np.array([solution.bias for solution in solutions])
+
+
+def _on_landmarks(
+    settings: Settings, kernel: Kernel, X: Any, groups: Groups, target_group: NDArray[Any]
+) -> FeatureModel:
+    rng = check_random_state(settings.random_state)
+    features = LandmarkFeatures.sample(kernel, X, int(settings.n_components or 0), rng)
+    sums = features.group_sums(X, groups)
+    path = FeaturePath(feature_smoothness(settings, features, X, groups, sums))
+    whitening = path.at(settings.rho)
+    Z = whitening.apply(sums)
+    if settings.loss == "l2" and Z.shape[1] < Z.shape[0]:
+        whitened, bias = _solve_primal(settings, Z, target_group, groups)
+    else:
+        check_dense(groups.n_groups, "groups")
+        beta, bias = _solve(settings, Z @ Z.T, target_group, groups)
+        whitened = Z.T @ beta
+    return FeatureModel(features, whitening.weights(whitened), bias)
+
+
+def feature_smoothness(
+    settings: Settings,
+    features: LandmarkFeatures,
+    X: Any,
+    groups: Groups,
+    sums: NDArray[Any],
+) -> NDArray[Any]:
+    """Phi' M Phi at the level of the settings; not computed where no graph is asked for."""
+    if settings.gamma2 == 0:
+        return np.zeros((0, 0))
+    if settings.level == "row":
+        return features.smoothness(X, settings.neighbours.laplacian(X))
+    laplacian = settings.neighbours.laplacian(sums / groups.sizes[:, None])
+    return sums.T @ (laplacian @ sums)
+
+
+def _solve_primal(
+    settings: Settings, Z: NDArray[Any], target_group: NDArray[Any], groups: Groups
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Least squares in the features: fewer of them than groups."""
+    n_columns = Z.shape[1]
+    left = np.hstack([Z, groups.sizes[:, None].astype(float)]) if settings.bias else Z
+    system = left.T @ left
+    penalised = np.arange(n_columns)
+    system[penalised, penalised] += settings.gamma1
+    solution = np.linalg.solve(system, left.T @ target_group)
+    if settings.bias:
+        return solution[:-1], solution[-1]
+    return solution, np.zeros(target_group.shape[1])

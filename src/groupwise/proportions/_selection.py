@@ -1,0 +1,251 @@
+"""Kernel width and penalties chosen by what held-out groups say; no row labels needed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from groupwise.groups import Groups
+from groupwise.kernels import FeaturePath, LandmarkFeatures, fit_kernel
+from groupwise.kernels.features import quadratic
+from groupwise.proportions._absolute import solve_l1
+from groupwise.proportions._least_squares import GroupSpectrum
+from groupwise.proportions._manifold import Settings
+
+__all__ = ["Grid", "Selection", "chosen", "draw_folds", "select"]
+
+# Below this a pivot changes no choice among grid points; the chosen model is then fitted exactly.
+_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What to choose from.
+
+    Attributes
+    ----------
+    widths : ndarray
+        Kernel widths in medians of the distance between rows.
+    rhos : ndarray
+        Ratios gamma2 / gamma1.
+    lambdas : ndarray
+        gamma1 in units of the mean diagonal of the groups' deformed Gram matrix.
+    """
+
+    widths: NDArray[Any]
+    rhos: NDArray[Any]
+    lambdas: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen parameters and the error at all of them.
+
+    Attributes
+    ----------
+    width, gamma1, gamma2 : float
+    error : ndarray of shape (n_widths, n_rhos, n_lambdas)
+        Mean squared error of held-out groups' sums over their sizes.
+    """
+
+    width: float
+    gamma1: float
+    gamma2: float
+    error: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What does not change over the grid."""
+
+    settings: Settings
+    X: Any
+    groups: Groups
+    target_group: NDArray[Any]
+    folds: list[NDArray[np.intp]] | None
+    rebuild: bool
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        return self.groups.sizes.astype(float)
+
+
+def select(
+    settings: Settings,
+    X: Any,
+    groups: Groups,
+    target_group: NDArray[Any],
+    grid: Grid,
+    *,
+    goal: str,
+    n_folds: int,
+) -> Selection:
+    r"""Choose width, rho and gamma1.
+
+    The L2 forms leave one group out at a time in closed form where that is honest: always for
+    transduction, and for induction where there is no graph. Otherwise whole groups are held out in
+    folds. For induction, the graph of a fold is made without its held-out rows: a graph that holds
+    them favours kernels too narrow for rows never seen.
+
+    Parameters
+    ----------
+    settings : Settings
+    X : {array, sparse matrix} of shape (n_rows, n_features)
+    groups : Groups
+    target_group : ndarray of shape (n_groups, n_outputs)
+    grid : Grid
+    goal : {"induction", "transduction"}
+    n_folds : int
+
+    Returns
+    -------
+    selection : Selection
+    """
+    with_graph = bool((grid.rhos > 0).any())
+    folds = None
+    if settings.loss == "l1" or (goal == "induction" and with_graph):
+        folds = draw_folds(X, groups, target_group, n_folds, settings.random_state)
+    problem = _Problem(settings, X, groups, target_group, folds, rebuild=goal == "induction")
+    error = np.empty((len(grid.widths), len(grid.rhos), len(grid.lambdas)))
+    unit = np.empty((len(grid.widths), len(grid.rhos)))
+    for w, width in enumerate(grid.widths):
+        for r, (value, scale) in enumerate(_along_rho(problem, float(width), grid)):
+            error[w, r], unit[w, r] = value, scale
+    best = np.unravel_index(int(np.argmin(error)), error.shape)
+    gamma1 = float(grid.lambdas[best[2]] * unit[best[:2]])
+    gamma2 = float(grid.rhos[best[1]]) * gamma1
+    return Selection(float(grid.widths[best[0]]), gamma1, gamma2, error)
+
+
+def draw_folds(
+    X: Any, groups: Groups, target_group: NDArray[Any], n_folds: int, random_state: Any
+) -> list[NDArray[np.intp]]:
+    """Folds of groups that depend on what the groups hold, not on their names or order."""
+    total = groups.sum(np.asarray(X.sum(axis=1)).ravel())
+    order = np.lexsort((total.round(9), groups.sizes, target_group[:, 0].round(9)))
+    drawn = check_random_state(random_state).permutation(groups.n_groups)
+    return np.array_split(order[drawn], min(n_folds, groups.n_groups))
+
+
+def _along_rho(problem: _Problem, width: float, grid: Grid) -> Iterator[tuple[NDArray[Any], float]]:
+    """For each rho: the error at every lambda, and the unit of gamma1 on all groups."""
+    features = _Features(problem, width, with_graph=bool((grid.rhos > 0).any()))
+    everything = np.arange(problem.groups.n_groups)
+    whole_path = features.path(everything)
+    fold_paths = [
+        whole_path if not problem.rebuild else features.path(np.setdiff1d(everything, held_out))
+        for held_out in problem.folds or []
+    ]
+    for rho in grid.rhos:
+        whole = whole_path.at(rho)
+        Z = whole.apply(features.sums)
+        unit = float((Z**2).sum() / len(Z))
+        if problem.folds is None:
+            yield _left_out(problem, Z, grid.lambdas), unit
+        else:
+            total = np.zeros(len(grid.lambdas))
+            for held_out, path in zip(problem.folds, fold_paths, strict=True):
+                Z = path.at(rho).apply(features.sums)
+                total += _held_out(problem, Z, held_out, grid.lambdas)
+            yield total / problem.groups.n_groups, unit
+
+
+class _Features:
+    """Kernel features of all rows at one width, and the smoothness of any part of the groups."""
+
+    def __init__(self, problem: _Problem, width: float, *, with_graph: bool):
+        self._problem, self._with_graph = problem, with_graph
+        settings, X = problem.settings, problem.X
+        kernel = fit_kernel(settings.kernel, width, X)
+        self._phi: NDArray[Any] | None = None
+        if settings.n_components is None:
+            _, self._phi = LandmarkFeatures.fit_transform(kernel, X, tolerance=_TOLERANCE)
+            self.sums = problem.groups.sum(self._phi)
+        else:
+            rng = check_random_state(settings.random_state)
+            features = LandmarkFeatures.sample(kernel, X, settings.n_components, rng)
+            self.sums = features.group_sums(X, problem.groups)
+            if with_graph and settings.level == "row":
+                self._phi = features.transform(X)
+
+    def path(self, part: NDArray[np.intp]) -> FeaturePath:
+        """The deformed kernel with a graph of these groups (or their rows) only."""
+        if not self._with_graph:
+            return FeaturePath(np.zeros((0, 0)))
+        problem = self._problem
+        graph = problem.settings.neighbours
+        if problem.settings.level == "group":
+            sums = self.sums[part]
+            laplacian = graph.laplacian(sums / problem.sizes[part, None])
+            return FeaturePath(sums.T @ (laplacian @ sums))
+        inside = np.zeros(problem.groups.n_groups, dtype=bool)
+        inside[part] = True
+        rows = np.flatnonzero(inside[problem.groups.codes])
+        assert self._phi is not None
+        return FeaturePath(quadratic(self._phi[rows], graph.laplacian(problem.X[rows])))
+
+
+def _left_out(problem: _Problem, Z: NDArray[Any], lambdas: NDArray[Any]) -> NDArray[Any]:
+    spectrum = GroupSpectrum.of_factor(Z)
+    sizes = problem.sizes
+    residual = spectrum.left_out_residuals(
+        problem.target_group,
+        lambdas * max(spectrum.mean_diagonal, np.finfo(float).tiny),
+        sizes if problem.settings.bias else None,
+    )
+    return (residual**2 / sizes[:, None]).sum(axis=2).mean(axis=1)
+
+
+def _held_out(
+    problem: _Problem, Z: NDArray[Any], held_out: NDArray[np.intp], lambdas: NDArray[Any]
+) -> NDArray[Any]:
+    """Sum over the held-out groups of their squared error over their size, for every lambda."""
+    train = np.setdiff1d(np.arange(len(Z)), held_out)
+    sizes, target = problem.sizes, problem.target_group
+    Z_train, Z_test = Z[train], Z[held_out]
+    unit = max(float((Z_train**2).sum() / len(train)), np.finfo(float).tiny)
+    fit = _fit_l1 if problem.settings.loss == "l1" else _fit_l2
+    predicted = fit(problem, Z_train, Z_test, sizes[train], target[train], lambdas * unit)
+    bias_part = predicted.bias[:, None, :] * sizes[held_out][:, None]
+    residual = target[held_out] - predicted.values - bias_part
+    return (residual**2 / sizes[held_out][:, None]).sum(axis=(1, 2))
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Predicted sums without bias (n_lambdas, n_held_out, n_outputs), and biases."""
+
+    values: NDArray[Any]
+    bias: NDArray[Any]
+
+
+def _fit_l2(
+    problem: _Problem, Z: Any, Z_test: Any, sizes: Any, target: Any, gammas: NDArray[Any]
+) -> _HeldOut:
+    spectrum = GroupSpectrum.of_factor(Z)
+    beta, bias = spectrum.solve(target, gammas, sizes if problem.settings.bias else None)
+    return _HeldOut((Z_test @ Z.T) @ beta, bias)
+
+
+def _fit_l1(
+    problem: _Problem, Z: Any, Z_test: Any, sizes: Any, target: Any, gammas: NDArray[Any]
+) -> _HeldOut:
+    settings = problem.settings
+    gram, cross = Z @ Z.T, Z_test @ Z.T
+    free = sizes if settings.bias else None
+    solved = [
+        [solve_l1(gram, column, gamma, free, settings.epsilon) for column in target.T]
+        for gamma in gammas
+    ]
+    beta = np.array([np.column_stack([s.beta for s in line]) for line in solved])
+    return _HeldOut(cross @ beta, np.array([[s.bias for s in line] for line in solved]))
+
+
+def chosen(settings: Settings, selection: Selection) -> Settings:
+    """The settings with what was selected."""
+    return replace(
+        settings, width=selection.width, gamma1=selection.gamma1, gamma2=selection.gamma2
+    )
