@@ -49,6 +49,10 @@ def test_reductions_are_those_of_a_loop(rows):
     np.testing.assert_array_equal(ids[groups.first_rows], groups.names)
     np.testing.assert_array_equal(groups.order, np.argsort(groups.codes, kind="stable"))
     assert groups.offsets[-1] == len(ids)
+    by_group = np.argsort(ids, kind="stable")  # rows in order take a quicker way
+    sorted_groups = Groups(ids[by_group])
+    np.testing.assert_allclose(sorted_groups.sum(values[by_group]), groups.sum(values), atol=1e-9)
+    np.testing.assert_allclose(sorted_groups.sum(table[by_group]), groups.sum(table), atol=1e-9)
 
 
 def test_values_by_hand():
