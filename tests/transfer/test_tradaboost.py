@@ -319,8 +319,8 @@ def test_row_order_and_domain_names_do_not_matter(shifted):
     rng = np.random.RandomState(0)
     order = rng.permutation(len(shifted.y))
     names = np.where(shifted.domains == "target", 7, 3)
-    one = TrAdaBoostClassifier.steady(LinearLearner(), n_estimators=5, target="target")
-    two = TrAdaBoostClassifier.steady(LinearLearner(), n_estimators=5, target=7)
+    one = TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=5, target="target")
+    two = TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=5, target=7)
     one.fit(shifted.X, shifted.y, domains=shifted.domains)
     two.fit(shifted.X[order], shifted.y[order], domains=names[order])
     np.testing.assert_allclose(
@@ -330,7 +330,7 @@ def test_row_order_and_domain_names_do_not_matter(shifted):
 
 def test_label_flip_flips_the_model(shifted):
     one, two = (
-        TrAdaBoostClassifier.steady(LinearLearner(tol=1e-8), n_estimators=5, target="target").fit(
+        TrAdaBoostClassifier.fading(LinearLearner(tol=1e-8), n_estimators=5, target="target").fit(
             shifted.X, y, domains=shifted.domains
         )
         for y in (shifted.y, 1 - shifted.y)

@@ -1,19 +1,29 @@
 """Rows are labelled, but most come from other domains than the one that counts."""
 
+from groupwise.transfer.augmentation import FeatureAugmentationClassifier
+from groupwise.transfer.balanced import BalancedTransferClassifier
 from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio
 from groupwise.transfer.linear import LinearLearner
 from groupwise.transfer.model_selection import TargetKFold, TargetShuffleSplit, make_target_scorer
+from groupwise.transfer.multisource import MultiSourceTrAdaBoostClassifier
+from groupwise.transfer.regression import TrAdaBoostRegressor
 from groupwise.transfer.safe import NegativeTransferWarning, TargetSelection
+from groupwise.transfer.task import TaskTrAdaBoostClassifier
 from groupwise.transfer.tradaboost import PerfectTargetWarning, TrAdaBoostClassifier
+from groupwise.transfer.tsvm import TransductiveSVC
+from groupwise.transfer.two_stage import TwoStageTrAdaBoostRegressor
 from groupwise.transfer.weighted import WeightedTransferClassifier
 from groupwise.transfer.weighting import AuxiliaryRatio, TargetOnly, TargetShare, Union
 
 __all__ = [
     "KLIEP",
     "AuxiliaryRatio",
+    "BalancedTransferClassifier",
+    "FeatureAugmentationClassifier",
     "KernelMeanMatching",
     "LinearLearner",
     "LogisticRatio",
+    "MultiSourceTrAdaBoostClassifier",
     "NegativeTransferWarning",
     "PerfectTargetWarning",
     "TargetKFold",
@@ -21,7 +31,11 @@ __all__ = [
     "TargetSelection",
     "TargetShare",
     "TargetShuffleSplit",
+    "TaskTrAdaBoostClassifier",
     "TrAdaBoostClassifier",
+    "TrAdaBoostRegressor",
+    "TransductiveSVC",
+    "TwoStageTrAdaBoostRegressor",
     "Union",
     "WeightedTransferClassifier",
     "make_target_scorer",

@@ -13,20 +13,19 @@ from groupwise.transfer.base import BaseTransferClassifier, TransferRows, decide
 from groupwise.transfer.rounds import first_voter
 from groupwise.validation import check_rows
 
-__all__ = ["BoostedTransferClassifier", "initial_share", "starting_weights"]
+__all__ = [
+    "BoostedTransferClassifier",
+    "StagedTransferClassifier",
+    "initial_share",
+    "starting_weights",
+]
 
 
 class BoostedTransferClassifier(BaseTransferClassifier):
-    """Base of the classifiers that vote over rounds.
-
-    A subclass stores ``rounds_`` (an ensemble of all rounds), ``ensemble_`` (those that vote) and
-    ``_half_votes``.
-    """
+    """Base of the classifiers that add up votes: ``ensemble_`` is a score in log-odds."""
 
     estimator: Any
     n_estimators: int
-    rounds_: Any
-    _half_votes: bool = False
 
     def _check_choices(self, **allowed: tuple[str, ...]) -> None:
         """Check the number of rounds and the parameters that name a choice."""
@@ -35,6 +34,41 @@ class BoostedTransferClassifier(BaseTransferClassifier):
         for name, values in allowed.items():
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} must be one of {values}, got {getattr(self, name)!r}")
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        r"""Class probabilities of each row: AdaBoost's estimate from the score.
+
+        For two classes :math:`1/(1 + e^{-F(x)})` with
+        :math:`F = \sum_t \ln(1/\beta_t) (2 h_t - 1)`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        score = self.decision_function(X)
+        if score.ndim == 1:
+            return softmax(np.column_stack([-0.5 * score, 0.5 * score]), axis=1)
+        return softmax(score / (score.shape[1] - 1), axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
+        return tags
+
+
+class StagedTransferClassifier(BoostedTransferClassifier):
+    """Base of those whose rounds come one after the other.
+
+    A subclass stores ``rounds_`` (an ensemble of all rounds), ``ensemble_`` (those that vote) and
+    ``_half_votes``.
+    """
+
+    rounds_: Any
+    _half_votes: bool = False
 
     def _votes_from(self, n_rounds: int) -> int:
         """The first round that votes in a run of this length, counted from 0."""
@@ -65,30 +99,6 @@ class BoostedTransferClassifier(BaseTransferClassifier):
         """Classes the model would give had it stopped after each round."""
         for score in self.staged_decision_function(X):
             yield self.classes_[decide(score)]
-
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        r"""Class probabilities of each row: AdaBoost's estimate from the score.
-
-        For two classes :math:`1/(1 + e^{-F(x)})` with
-        :math:`F = \sum_t \ln(1/\beta_t) (2 h_t - 1)`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        score = self.decision_function(X)
-        if score.ndim == 1:
-            return softmax(np.column_stack([-0.5 * score, 0.5 * score]), axis=1)
-        return softmax(score / (score.shape[1] - 1), axis=1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
-        return tags
 
 
 def initial_share(initial: str | float) -> float | None:

@@ -13,7 +13,7 @@ from groupwise.boosting.classifiers import vote_coding
 from groupwise.boosting.protocol import resample_counts
 from groupwise.transfer.newton import LOSSES, Plane, fit_plane
 
-__all__ = ["LinearEnsemble", "LinearLearner"]
+__all__ = ["LinearEnsemble", "LinearLearner", "confidence"]
 
 
 class LinearLearner(BaseEstimator):
@@ -106,7 +106,7 @@ class _LinearRun:
         self.rounds.append(planes)
         score = np.column_stack([plane.score(X) for plane in planes])
         if self.bound.confident:
-            return _confidence(score)
+            return confidence(score)
         return (score[:, 0] >= 0).astype(np.intp) if score.shape[1] == 1 else score.argmax(axis=1)
 
     def combine(self, weights: Sequence[float]) -> "LinearEnsemble":
@@ -148,7 +148,7 @@ class LinearEnsemble:
         for weight, coef, intercept in zip(self.weights, self.coef, self.intercept, strict=True):
             plane_score = X @ coef.T + intercept
             if self.confident:
-                vote = _confidence(plane_score) @ coding
+                vote = confidence(plane_score) @ coding
             elif self.n_classes == 2:
                 vote = coding[(plane_score[:, 0] >= 0).astype(np.intp)]
             else:
@@ -157,7 +157,7 @@ class LinearEnsemble:
             yield total
 
 
-def _confidence(score: NDArray[Any]) -> NDArray[Any]:
+def confidence(score: NDArray[Any]) -> NDArray[Any]:
     """Probabilities (n_rows, n_classes) from the scores of one plane or of one per class."""
     if score.shape[1] == 1:
         positive = expit(score[:, 0])

@@ -1,5 +1,6 @@
 """The rounds of TrAdaBoost (Dai et al. 2007, Algorithm 1), apart from any estimator."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from groupwise.boosting import Run
+from groupwise.boosting.classifiers import vote_coding
 from groupwise.groups import Groups
+from groupwise.transfer.base import decide
 from groupwise.transfer.learners import row_loss
 
 __all__ = ["LEAST_ERROR", "RoundPlan", "Rounds", "boost", "first_voter", "source_beta"]
@@ -74,6 +77,7 @@ class Rounds:
         The weights after the last round, with sum 1.
     watched : list of ndarray
         The hypotheses' outputs on the watched rows, signed votes not yet applied.
+    n_classes : int
     """
 
     votes: NDArray[np.float64]
@@ -84,6 +88,7 @@ class Rounds:
     effective_source_rows: NDArray[np.float64]
     weight_row: NDArray[np.float64]
     watched: list[NDArray[Any]]
+    n_classes: int
 
     def error_bound(self, first: int, last: int) -> float:
         r"""Theorem 3 for the vote of the rounds from ``first`` to ``last``, two classes.
@@ -95,6 +100,20 @@ class Rounds:
         errors, betas = self.errors[first:last], self.betas[first:last]
         terms = np.log1p(errors * (1.0 / betas - 1.0)) + 0.5 * np.log(betas)
         return float(np.exp(min(terms.sum(), 0.0)))
+
+    def best_length(self, y_watched: NDArray[np.intp], votes_from: Callable[[int], int]) -> int:
+        """The smallest number of rounds with the fewest errors on the watched rows."""
+        coding = vote_coding(self.n_classes)
+        votes = [
+            vote * (output @ coding if output.ndim == 2 else coding[output])
+            for vote, output in zip(self.votes, self.watched, strict=True)
+        ]
+        total = np.cumsum([np.zeros_like(votes[0]), *votes], axis=0)
+        wrong = [
+            np.count_nonzero(decide(total[length] - total[votes_from(length)]) != y_watched)
+            for length in range(1, len(votes) + 1)
+        ]
+        return int(np.argmin(wrong)) + 1
 
 
 def boost(
@@ -165,6 +184,7 @@ def boost(
         np.array([snapshot.effective_source_rows for snapshot in history]),
         np.exp(log_weight),
         seen,
+        plan.n_classes,
     )
 
 

@@ -9,10 +9,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
-from groupwise.boosting.classifiers import vote_coding
 from groupwise.exceptions import GroupDataError
-from groupwise.transfer.base import TransferRows, decide
-from groupwise.transfer.boosted import BoostedTransferClassifier, initial_share, starting_weights
+from groupwise.transfer.base import TransferRows
+from groupwise.transfer.boosted import StagedTransferClassifier, initial_share, starting_weights
 from groupwise.transfer.learners import get_transfer_learner, last_rounds
 from groupwise.transfer.rounds import SOURCE_MASS, RoundPlan, Rounds, boost
 from groupwise.transfer.safe import NegativeTransferWarning, select_on_target
@@ -26,7 +25,7 @@ class PerfectTargetWarning(UserWarning):
     """No hypothesis of a run made an error on the target rows, so their weights never moved."""
 
 
-class TrAdaBoostClassifier(BoostedTransferClassifier):
+class TrAdaBoostClassifier(StagedTransferClassifier):
     r"""TrAdaBoost: AdaBoost on the target's rows, with the source rows that agree with them.
 
     In each round a weak learner is fitted to the rows of all domains with weights w, giving
@@ -41,7 +40,7 @@ class TrAdaBoostClassifier(BoostedTransferClassifier):
     A source row that is often misclassified loses its weight. The classifier is 1 where
     :math:`\prod_t \beta_t^{-h_t(x)} \ge \prod_t \beta_t^{-1/2}` over the rounds
     :math:`t = \lceil N/2 \rceil, \dots, N`. The default parameters are Algorithm 1 of the paper,
-    to the letter; :meth:`steady` builds the variant we recommend.
+    to the letter; :meth:`fading` builds the variant we recommend.
 
     Parameters
     ----------
@@ -161,18 +160,15 @@ class TrAdaBoostClassifier(BoostedTransferClassifier):
         self.random_state = random_state
 
     @classmethod
-    def steady(cls, estimator: Any = None, **parameters: Any) -> "TrAdaBoostClassifier":
-        """The variant whose weights neither stand still nor drift away.
+    def fading(cls, estimator: Any = None, **parameters: Any) -> "TrAdaBoostClassifier":
+        """The variant we recommend for learners that fit the target's few rows without error.
 
-        Equal mass of the two sides at the start and in every round, confidence-rated hypotheses,
-        and the vote of all rounds. Parameters given by name replace these.
+        Source and target start with equal mass; hypotheses are confidence-rated, so that weights
+        move although no target row is misclassified; the source's mass fades from round to round;
+        and all rounds vote, those that trust the source and those that do not. Parameters given by
+        name replace these.
         """
-        chosen: dict[str, Any] = {
-            "initial": "equal_mass",
-            "hypotheses": "confidence",
-            "source_mass": "kept",
-            "vote": "all",
-        }
+        chosen = {"initial": "equal_mass", "hypotheses": "confidence", "vote": "all"}
         return cls(estimator, **{**chosen, **parameters})
 
     def fit(
@@ -227,23 +223,22 @@ class TrAdaBoostClassifier(BoostedTransferClassifier):
             confident=self.hypotheses == "confidence",
             X_unlabeled=data.X_unlabeled,
         )
-        plan = RoundPlan(self.n_estimators, n_classes, self.source_mass, self.balance_classes)
         held_out = self._held_out(data, rng)
         weight_row = starting_weights(data, self.initial)
         weight_row[held_out] = 0.0
         run = learner.bind(data.X).start(n_classes, rng, resample=False)
-        rounds = boost(
-            run, data.y_row, data.is_target, data.domains, weight_row, plan, watched=held_out
-        )
+        plan = RoundPlan(self.n_estimators, n_classes, self.source_mass, self.balance_classes)
+        parts = (data.y_row, data.is_target, data.domains)
+        rounds = boost(run, *parts, weight_row, plan, watched=held_out)
         if not len(rounds.votes):
             raise GroupDataError(
-                "the first hypothesis is no better than chance on the rows of the target domain; "
+                "the first hypothesis is no better than chance on the target domain's rows; "
                 "initial='equal_mass' gives them more weight"
             )
         self._half_votes = self.vote == "last_half" and data.n_source > 0
         self.n_rounds_ = len(rounds.votes)
         if len(held_out):
-            self.n_rounds_ = self._best_length(rounds, data.y_row[held_out], n_classes)
+            self.n_rounds_ = rounds.best_length(data.y_row[held_out], self._votes_from)
         self._store(rounds, run, data)
 
     def _store(self, rounds: Rounds, run: Any, data: TransferRows) -> None:
@@ -276,20 +271,6 @@ class TrAdaBoostClassifier(BoostedTransferClassifier):
         rows = np.flatnonzero(data.is_target)
         split = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng)
         return rows[next(split.split(rows, data.y_row[rows]))[1]]
-
-    def _best_length(self, rounds: Rounds, y_held: NDArray[np.intp], n_classes: int) -> int:
-        """The number of rounds with the fewest errors on the held-out rows."""
-        coding = vote_coding(n_classes)
-        votes = [
-            vote * (output @ coding if output.ndim == 2 else coding[output])
-            for vote, output in zip(rounds.votes, rounds.watched, strict=True)
-        ]
-        total = np.cumsum([np.zeros_like(votes[0]), *votes], axis=0)
-        wrong = []
-        for length in range(1, len(votes) + 1):
-            score = total[length] - total[self._votes_from(length)]
-            wrong.append(np.count_nonzero(decide(score) != y_held))
-        return int(np.argmin(wrong)) + 1
 
     def _keep_the_best(self, data: TransferRows, rng: np.random.RandomState) -> None:
         """Put the baseline in place of the vote where held-out target rows prefer it."""

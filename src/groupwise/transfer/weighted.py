@@ -115,8 +115,11 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         return tags
 
 
-def fit_once(model: Any, data: TransferRows, weight_row: NDArray[np.float64]) -> Any:
+def fit_once(
+    model: Any, data: TransferRows, weight_row: NDArray[np.float64], *, estimator: Any = None
+) -> Any:
     """One hypothesis of ``model.estimator`` on the rows of positive weight, as an ensemble."""
+    estimator = model.estimator if estimator is None else estimator
     used = np.flatnonzero(weight_row)
     if len(used) < len(weight_row):
         data, weight_row = data.take(used), weight_row[used]
@@ -128,9 +131,9 @@ def fit_once(model: Any, data: TransferRows, weight_row: NDArray[np.float64]) ->
             "a fit to the target alone would never predict it"
         )
     n_classes = len(data.classes)
-    transductive = hasattr(model.estimator, "with_unlabeled")
+    transductive = hasattr(estimator, "with_unlabeled")
     learner = get_transfer_learner(
-        model.estimator, n_classes, X_unlabeled=data.X_unlabeled if transductive else None
+        estimator, n_classes, X_unlabeled=data.X_unlabeled if transductive else None
     )
     if model.balance_classes:
         weight_row = weight_row / np.bincount(data.y_row, weights=weight_row)[data.y_row]

@@ -1,0 +1,147 @@
+"""Feature augmentation: a copy of the features for all domains and one for each (Daumé 2007)."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import hstack as sparse_hstack
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.linear import LinearLearner
+from groupwise.transfer.weighted import fit_once
+from groupwise.transfer.weighting import get_weighting
+from groupwise.validation import check_rows
+
+__all__ = ["FeatureAugmentationClassifier"]
+
+
+class FeatureAugmentationClassifier(BaseTransferClassifier):
+    r"""A linear model with a shared part and a part for each domain.
+
+    Rows of domain d become :math:`(x, 0, \dots, x, \dots, 0)`: the features once for all domains
+    and once in the block of d. A linear learner then fits
+    :math:`(w_0 + w_d)^T x` with a penalty on each part, so that domains share what they can.
+
+    Parameters
+    ----------
+    estimator : classifier or weak learner, default=None
+        As for :class:`TrAdaBoostClassifier`; meant for linear ones. ``None``:
+        ``LinearLearner("logistic")``.
+    weighting : str or weighting, default="equal_mass"
+        As for :class:`WeightedTransferClassifier`.
+    target : domain id, default=None
+        The domain that counts. May be left out when there is only one.
+    balance_classes : bool, default=False
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    ensemble_ : Ensemble
+        Of augmented rows.
+
+    References
+    ----------
+    H. Daumé III (2007). Frustratingly easy domain adaptation. ACL.
+
+    Examples
+    --------
+    >>> from groupwise.datasets.transfer import make_shifted_domains
+    >>> from groupwise.transfer import FeatureAugmentationClassifier
+    >>> d = make_shifted_domains(random_state=0)
+    >>> clf = FeatureAugmentationClassifier(target="target").fit(d.X, d.y, domains=d.domains)
+    >>> clf.ensemble_.coef.shape
+    (1, 1, 15)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        weighting: Any = "equal_mass",
+        target: Any = None,
+        balance_classes: bool = False,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.weighting = weighting
+        self.target = target
+        self.balance_classes = balance_classes
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        domains: ArrayLike | None = None,
+        X_unlabeled: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> "FeatureAugmentationClassifier":
+        """Fit to labelled rows of the target and of other domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            The domain of each row. ``None``: all rows are of the target; nothing is augmented.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
+            Rows of the target without labels, for importance weighting.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self : FeatureAugmentationClassifier
+        """
+        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+        weight_row = get_weighting(self.weighting).weigh(data)
+        self._n_domains = data.domains.n_groups
+        self._target_code = int(data.domains.codes[np.argmax(data.is_target)])
+        augmented = replace(
+            data, X=augment(data.X, data.domains.codes, self._n_domains), X_unlabeled=None
+        )
+        learner = LinearLearner("logistic") if self.estimator is None else self.estimator
+        self.ensemble_ = fit_once(self, augmented, weight_row, estimator=learner)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Score of each row, taken for a row of the target domain.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X)
+        codes = np.full(X.shape[0], self._target_code)
+        return self.ensemble_.score(augment(X, codes, self._n_domains))
+
+
+def augment(X: Any, codes: NDArray[np.intp], n_domains: int) -> Any:
+    """The features, then a block for every domain that only its own rows fill.
+
+    One domain has nothing to share: its rows stay as they are.
+    """
+    if n_domains == 1:
+        return X
+    if not issparse(X):
+        wide = np.zeros((len(X), (n_domains + 1) * X.shape[1]), dtype=X.dtype)
+        wide[:, : X.shape[1]] = X
+        for code in range(n_domains):
+            rows = codes == code
+            start = (code + 1) * X.shape[1]
+            wide[rows, start : start + X.shape[1]] = X[rows]
+        return wide
+    own = csr_matrix(X)
+    per_row = np.diff(own.indptr)
+    shifted = own.indices.astype(np.int64) + np.repeat(codes, per_row) * X.shape[1]
+    blocks = csr_matrix((own.data, shifted, own.indptr), shape=(X.shape[0], n_domains * X.shape[1]))
+    return sparse_hstack([own, blocks], format="csr")

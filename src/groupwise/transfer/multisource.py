@@ -1,0 +1,207 @@
+"""TrAdaBoost with several sources, of which every round takes the best (Yao and Doretto 2010)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from groupwise.boosting import Run
+from groupwise.exceptions import GroupDataError
+from groupwise.transfer.boosted import StagedTransferClassifier, initial_share, starting_weights
+from groupwise.transfer.learners import get_transfer_learner, row_loss
+from groupwise.transfer.rounds import RoundPlan, boost
+
+__all__ = ["MultiSourceTrAdaBoostClassifier"]
+
+
+class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
+    r"""MultiSource TrAdaBoost: each round learns from the source that helps the target most.
+
+    In round t there is one candidate per source k, fitted to the rows of k and of the target. The
+    one with the lowest error :math:`\epsilon_t` on the target becomes :math:`h_t`, with
+    :math:`\alpha_t = \frac12 \ln\frac{1-\epsilon_t}{\epsilon_t}`,
+    :math:`\alpha_S = \frac12 \ln(1 + \sqrt{2 \ln n / N})` for all n source rows and N rounds, and
+
+    .. math:: w_i \leftarrow w_i e^{-\alpha_S |h_t(x_i) - y_i|} \text{ (sources)}, \qquad
+              w_i \leftarrow w_i e^{\alpha_t |h_t(x_i) - y_i|} \text{ (target)}
+
+    for labels -1 and +1. The classifier is the sign of :math:`\sum_t \alpha_t h_t(x)` over all
+    rounds. So a source that has little to do with the target is passed over.
+
+    Parameters
+    ----------
+    estimator : classifier or weak learner, default=None
+        As for :class:`TrAdaBoostClassifier`.
+    n_estimators : int, default=100
+        Number of rounds N, each with as many fits as there are sources.
+    target : domain id, default=None
+        Every other domain is a source of its own.
+    initial : {"uniform", "equal_mass"} or float, default="uniform"
+        As for :class:`TrAdaBoostClassifier`.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    ensemble_ : Ensemble
+    domain_names_ : ndarray of shape (n_domains,)
+    sources_ : ndarray of shape (n_rounds,)
+        The source that each round's hypothesis was learnt from.
+    estimator_errors_ : ndarray of shape (n_rounds,)
+    estimator_weights_ : ndarray of shape (n_rounds,)
+        :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
+    domain_mass_ : ndarray of shape (n_rounds + 1, n_domains)
+    row_weights_ : ndarray of shape (n_rows,)
+
+    Notes
+    -----
+    In weights this is TrAdaBoost, :math:`e^{-2\alpha_S} = \beta` and
+    :math:`e^{2\alpha_t} = 1/\beta_t`; with one source it is TrAdaBoost with the vote of all rounds,
+    without any AdaBoost. Errors of 0 and above 1/2, and three classes or more, are treated as
+    there.
+
+    References
+    ----------
+    Y. Yao and G. Doretto (2010). Boosting for transfer learning with multiple sources. CVPR.
+    Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise.datasets.transfer import make_shifted_domains
+    >>> from groupwise.transfer import MultiSourceTrAdaBoostClassifier
+    >>> near, far = make_shifted_domains(angle=10, random_state=0), make_shifted_domains(
+    ...     400, 0, random_state=1)
+    >>> X, y = np.vstack([near.X, far.X]), np.r_[near.y, 1 - far.y]
+    >>> domains = np.r_[near.domains, np.full(400, "far")]
+    >>> clf = MultiSourceTrAdaBoostClassifier(n_estimators=10, target="target", random_state=0)
+    >>> clf.fit(X, y, domains=domains).sources_[0].item()
+    'source'
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 100,
+        target: Any = None,
+        initial: str | float = "uniform",
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.target = target
+        self.initial = initial
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        domains: ArrayLike | None = None,
+        X_unlabeled: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> "MultiSourceTrAdaBoostClassifier":
+        """Fit to labelled rows of the target and of several sources.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
+            For a learner that uses them.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self : MultiSourceTrAdaBoostClassifier
+        """
+        self._check_choices()
+        initial_share(self.initial)
+        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+        rng = check_random_state(self.random_state)
+        n_classes = len(data.classes)
+        learner = get_transfer_learner(self.estimator, n_classes, X_unlabeled=data.X_unlabeled)
+        codes = np.unique(data.domains.codes[~data.is_target])
+        in_source = [data.is_target | (data.domains.codes == code) for code in codes]
+        inner = learner.bind(data.X).start(n_classes, rng, resample=False)
+        run = _BestSourceRun(inner, in_source or [data.is_target], data.is_target)
+        rounds = boost(
+            run,
+            data.y_row,
+            data.is_target,
+            data.domains,
+            starting_weights(data, self.initial),
+            RoundPlan(self.n_estimators, n_classes),
+        )
+        if not len(rounds.votes):
+            raise GroupDataError(
+                "no source's first hypothesis is better than chance on the rows of the target "
+                "domain; initial='equal_mass' gives them more weight"
+            )
+        self.estimator_weights_, self.estimator_errors_ = rounds.votes, rounds.errors
+        self.domain_names_, self.domain_mass_ = data.domains.names, rounds.domain_mass
+        self.row_weights_ = rounds.weight_row
+        chosen = np.array(run.chosen[: len(rounds.votes)])
+        self.sources_ = data.domains.names[codes[chosen]] if len(codes) else np.array([])
+        self.rounds_ = self.ensemble_ = run.combine(rounds.votes.tolist())
+        return self
+
+
+@dataclass
+class _BestSourceRun:
+    """A run whose hypothesis is the best of one per source, all on the same bound rows."""
+
+    run: Run
+    in_source: list[NDArray[np.bool_]]
+    is_target: NDArray[np.bool_]
+    chosen: list[int] = field(default_factory=list)
+
+    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+        outputs = [self.run.fit(target, np.where(rows, weight, 0.0)) for rows in self.in_source]
+        on_target = np.where(self.is_target, weight, 0.0)
+        errors = np.array([on_target @ row_loss(output, target) for output in outputs])
+        if len(np.unique(target)) == 2:
+            errors = np.minimum(errors, on_target.sum() - errors)  # reversed where that is better
+        self.chosen.append(int(errors.argmin()))
+        return outputs[self.chosen[-1]]
+
+    def combine(self, weights: Sequence[float]) -> "ChosenRounds":
+        n_sources = len(self.in_source)
+        positions = [
+            n_sources * position + chosen
+            for position, chosen in enumerate(self.chosen[: len(weights)])
+        ]
+        spread = np.zeros(n_sources * len(weights))
+        spread[positions] = weights
+        return ChosenRounds(self.run.combine(spread.tolist()), positions)
+
+
+@dataclass(frozen=True)
+class ChosenRounds:
+    """An ensemble of which some hypotheses have no vote.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    positions : list of int
+        Of the hypotheses that vote.
+    """
+
+    ensemble: Any
+    positions: list[int]
+
+    def score(self, X: Any) -> NDArray[Any]:
+        return self.ensemble.score(X)
+
+    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+        voting = set(self.positions)
+        for position, score in enumerate(self.ensemble.staged_score(X)):
+            if position in voting:
+                yield score
