@@ -11,6 +11,7 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from groupwise.datasets import GroupedData, make_sessions
 from groupwise.groups import Groups
@@ -66,6 +67,8 @@ def demo(
     n_wrong = {name: np.zeros(sessions.n_groups) for name in methods}
     curves: dict[str, Any] = {"SBoost": [], "naive AdaBoost": []}
     steps = [(name, split) for split in splits for name in methods]
+    # small fits: more threads would only wait for each other
+    threadpool_limits(1)
     for name, (train, test) in track(steps, "Cross-validation", console=console, transient=True):
         model = methods[name].fit(data.X[train], data.y[train], groups=data.groups[train])
         tested = np.unique(data.groups[test])
