@@ -114,18 +114,25 @@ def peak_memory(file: str, function: str, *args: Any, python: str = sys.executab
     """
     path = Path(file).resolve()
     code = (
-        f"import sys, json, resource; sys.path.insert(0, {str(path.parent)!r}); "
-        f"import {path.stem} as bench; bench.{function}(*{args!r}); "
-        "print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))"
+        f"import sys; sys.path.insert(0, {str(path.parent)!r}); "
+        f"import harness, {path.stem} as bench; bench.{function}(*{args!r}); "
+        "print(harness.own_peak())"
     )
-    done = subprocess.run(
-        [python, "-c", code], check=True, capture_output=True, text=True, env=os.environ
-    )
-    kilobytes = json.loads(done.stdout.strip().splitlines()[-1])
+    done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
+
+
+def own_peak() -> float:
+    """Largest resident memory (MiB) of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage also counts what the parent held when it started this process
+        line = next(line for line in status.read_text().splitlines() if "VmHWM" in line)
+        return int(line.split()[1]) / 1024
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return kilobytes / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-def exponent(sizes: list[float], seconds: list[float]) -> float:
+def exponent(sizes: list[int], seconds: list[float]) -> float:
     """Slope of log seconds over log size (least squares): 1 is linear cost."""
     x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
@@ -151,7 +158,6 @@ def machine() -> dict[str, Any]:
         "processor": model,
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
-        "memory limit": resource.getrlimit(resource.RLIMIT_AS)[0],
         "python": platform.python_version(),
         **versions,
     }
