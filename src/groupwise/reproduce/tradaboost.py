@@ -35,7 +35,7 @@ __all__ = ["TITLE", "run"]
 
 TITLE = "Dai et al. 2007 (TrAdaBoost): Tables 1, 3 and 4, Figures 1 to 3"
 ROUNDS = 100
-FADING_ROUNDS = 60
+FADING_ROUNDS = 20
 RATIO = 0.01
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 FAILED = 0.4  # a transductive run above this error has swapped the classes or learnt nothing
@@ -76,11 +76,11 @@ PRINTED_4 = pd.DataFrame(
 
 
 def _svm(cost: float = 1.0) -> LinearLearner:
-    return LinearLearner(C=cost, tol=1e-3)
+    return LinearLearner(C=cost)
 
 
 def _logistic() -> LinearLearner:
-    return LinearLearner("logistic", tol=1e-3)
+    return LinearLearner("logistic")
 
 
 def _weighted(weighting: str, learner: Callable[[], Any]) -> Any:
@@ -101,13 +101,9 @@ SUPERVISED: dict[str, Callable[[], Any]] = {
     ),
     "equal-mass SVM": partial(_weighted, "equal_mass", _svm),
     "fading TrAdaBoost(SVM)": partial(_fading, FADING_ROUNDS, _svm),
+    "safe fading TrAdaBoost(SVM)": partial(_fading, FADING_ROUNDS, _svm, safe=True),
     "equal-mass SVM, C = 10": partial(_weighted, "equal_mass", partial(_svm, 10.0)),
-    "fading TrAdaBoost(SVM), C = 10": partial(_fading, FADING_ROUNDS, partial(_svm, 10.0)),
-    "safe fading TrAdaBoost(SVM), C = 10": partial(
-        _fading, FADING_ROUNDS // 3, partial(_svm, 10.0), safe=True
-    ),
-    "target only, C = 10": partial(_weighted, "target_only", partial(_svm, 10.0)),
-    "union, C = 10": partial(_weighted, "union", partial(_svm, 10.0)),
+    "fading TrAdaBoost(SVM), C = 10": partial(_fading, 2 * FADING_ROUNDS, partial(_svm, 10.0)),
     "equal-mass logistic regression": partial(_weighted, "equal_mass", _logistic),
     "logistic regression, share by target folds": lambda: BalancedTransferClassifier(
         _logistic(), balance_classes=True
@@ -373,8 +369,8 @@ NOTES = (
     "labelled target row (an error of 0), so their weights never move and it stays near SVMt.",
     "fading: equal mass at the start, confidence-rated hypotheses, the vote of all rounds. Its own "
     "starting point is the equal-mass fit of the same learner, in the line above.",
-    "safe: a third of the rounds, since every candidate is fitted eleven times. Its baselines are "
-    "the equal-mass, target-only and union fits with C = 10.",
+    "safe: its baselines are the equal-mass, target-only (SVM) and union (SVMt) fits.",
+    "Figure 3 shows the fading variant: Algorithm 1 itself hardly moves from its first round.",
     "Table 4: a run fails where the one labelled row of each class sends the search to the classes "
     "swapped; it shows in the mean, not in the median.",
     "The divergence is ours: shares of terms (attribute values), smoothed by one count. The paper "
