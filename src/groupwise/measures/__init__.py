@@ -1,9 +1,12 @@
 """Rows are labelled; what counts is a score per group: each user's F1, each query's NDCG."""
 
+from groupwise.measures.adaboost_group import GroupAdaBoostClassifier
 from groupwise.measures.counts import Accuracy, BalancedAccuracy, FBeta, Matthews
+from groupwise.measures.focused import FocusedAdaBoostClassifier
 from groupwise.measures.measure import CallableMeasure, GroupMeasure
 from groupwise.measures.ranking import NDCG, AveragePrecision, PrecisionAtK, ROCArea
 from groupwise.measures.registry import get_measure
+from groupwise.measures.stumps import MeasureStumps
 from groupwise.measures.summary import (
     GroupMean,
     GroupQuantile,
@@ -19,11 +22,14 @@ __all__ = [
     "BalancedAccuracy",
     "CallableMeasure",
     "FBeta",
+    "FocusedAdaBoostClassifier",
+    "GroupAdaBoostClassifier",
     "GroupMean",
     "GroupMeasure",
     "GroupQuantile",
     "GroupScores",
     "Matthews",
+    "MeasureStumps",
     "PrecisionAtK",
     "ROCArea",
     "WorstGroup",

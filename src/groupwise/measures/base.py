@@ -1,0 +1,73 @@
+"""What the classifiers of this room share: rows have labels, groups have scores."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise.base import BaseGroupClassifier
+from groupwise.groups import Groups
+from groupwise.measures.measure import GroupMeasure
+from groupwise.measures.registry import get_measure
+from groupwise.measures.summary import GroupMean
+from groupwise.validation import (
+    GroupedRows,
+    check_grouped_rows,
+    check_known_classes,
+    split_group_column,
+)
+
+__all__ = ["BaseMeasureClassifier"]
+
+
+class BaseMeasureClassifier(BaseGroupClassifier):
+    """Base of the classifiers that are judged by a measure of each group.
+
+    Labels belong to rows and may differ inside a group. A subclass writes ``fit``,
+    ``decision_function`` and ``predict_proba``, and has the constructor parameters ``measure`` and
+    ``group_column``. ``predict_groups`` answers with the class most of the group's rows are given.
+    """
+
+    measure: Any
+
+    def _check_training(self, X: Any, y: Any, groups: Any) -> GroupedRows:
+        X, groups = split_group_column(X, self.group_column, groups)
+        data = check_grouped_rows(self, X, y, groups, one_label_per_group=False)
+        self.classes_ = data.classes
+        self.n_groups_ = data.groups.n_groups
+        self._fitted_with_groups = groups is not None
+        return data
+
+    def _measure(self, n_classes: int) -> GroupMeasure:
+        """The measure, able to judge this many classes."""
+        measure = get_measure(self.measure)
+        if n_classes > 2 and not measure.multiclass:
+            raise ValueError(f"{measure!r} is for two classes, y holds {n_classes}")
+        return measure
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        raise NotImplementedError  # a subclass's second duty
+
+    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
+        """Mean over groups of the measure.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The rows' labels.
+        groups : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        encoded = self._groups_of(X, groups)
+        return self._mean_measure(y, self.decision_function(X), encoded)
+
+    def _mean_measure(self, y: ArrayLike, score_row: NDArray[Any], groups: Groups) -> float:
+        check_known_classes(np.asarray(y), self.classes_, groups)
+        y_code = np.searchsorted(self.classes_, np.asarray(y))
+        return GroupMean()(self._measure(len(self.classes_))(y_code, score_row, groups))

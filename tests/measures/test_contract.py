@@ -1,0 +1,39 @@
+"""Every public estimator of the room: scikit-learn's checks and the library's own."""
+
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from groupwise import HistTrees
+from groupwise.measures import FocusedAdaBoostClassifier, GroupAdaBoostClassifier, MeasureStumps
+from groupwise.testing import parametrize_with_group_checks
+
+TREE = DecisionTreeClassifier(max_depth=2)
+THIN = HistTrees(2, n_threads=1)
+
+ESTIMATORS = [
+    GroupAdaBoostClassifier(n_estimators=5),
+    GroupAdaBoostClassifier(TREE, measure="f1", n_estimators=5),
+    FocusedAdaBoostClassifier(n_estimators=5),
+    FocusedAdaBoostClassifier(TREE, validation_fraction=0.25, n_estimators=5),
+]
+BINARY = [
+    GroupAdaBoostClassifier(MeasureStumps(8), measure="f1", n_estimators=5),
+    GroupAdaBoostClassifier(THIN, measure="average_precision", n_estimators=5),
+]
+NAMES_ORDER_GROUPS = "groups are drawn by their place in the sorted names: other names, other draw"
+
+
+def expected_failures(estimator):
+    if getattr(estimator, "validation_fraction", None):
+        return {"check_group_names": NAMES_ORDER_GROUPS}
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_group_checks(ESTIMATORS + BINARY, expected_failed_checks=expected_failures)
+def test_group_contract(estimator, check):
+    check(estimator)
