@@ -1,5 +1,7 @@
 """Every public estimator of the room: scikit-learn's checks, the library's, and the room's own."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,29 +11,48 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise.datasets.aggregates import make_aggregates
 from groupwise.proportions import (
+    EasyLLPClassifier,
     EqualSharesWarning,
+    GraphAOCClassifier,
+    KernelCountClassifier,
     KNNAOCClassifier,
+    LaplacianMeanMapClassifier,
     ManifoldAOCClassifier,
     ManifoldAOCClassifierCV,
     ManifoldAOCRegressor,
+    MeanMapClassifier,
+    MLPAOCClassifier,
     SVMAOCClassifier,
 )
 from groupwise.testing import parametrize_with_group_checks
 
-SMALL = {"widths": (0.5, 1.0), "rhos": (0.0, 1.0), "lambdas": (1e-3, 1e-1, 1.0)}
+SMALL = {"widths": (1.0,), "rhos": (0.0, 1.0)}
 
 CLASSIFIERS = [
     ManifoldAOCClassifier(),
-    ManifoldAOCClassifier("row", "l1", gamma2=0.1),
-    ManifoldAOCClassifier("group", "l2", gamma2=0.1, bias=False),
     ManifoldAOCClassifier("group", "l1", gamma2=0.1),
-    ManifoldAOCClassifier(n_components=30, gamma2=0.05),
-    ManifoldAOCClassifierCV(**SMALL),
+    ManifoldAOCClassifierCV(lambdas=(1e-2, 1.0), **SMALL),
     KNNAOCClassifier(),
     SVMAOCClassifier(n_restarts=1),
+    KernelCountClassifier(penalties=(0.1,), cv=2, **SMALL),
+    MeanMapClassifier(),
+    LaplacianMeanMapClassifier(),
+    EasyLLPClassifier(),
+    GraphAOCClassifier(),
+]
+if find_spec("torch"):
+    CLASSIFIERS.append(MLPAOCClassifier((16,), epochs=30))
+
+VARIANTS = [
+    ManifoldAOCClassifier("row", "l1", gamma2=0.1),
+    ManifoldAOCClassifier("group", "l2", gamma2=0.1, bias=False),
+    ManifoldAOCClassifier(n_components=30, gamma2=0.05),
+    MeanMapClassifier(n_components=30),
+    KernelCountClassifier(penalties=(0.1,), cv=2, widths=(1.0,), rhos=(0.0,), n_components=20),
 ]
 
 DRAWS_BY_POSITION = "landmarks are drawn by position: another order is another sample"
+BATCHES = "batches are drawn by the position of groups: other names are other batches"
 SINGLE_PRECISION = "libsvm keeps kernel values in single precision and goes by the rows' order"
 
 
@@ -40,15 +61,19 @@ def expected_failures(estimator):
         return {"check_row_order": DRAWS_BY_POSITION}
     if isinstance(estimator, SVMAOCClassifier):
         return {"check_row_order": SINGLE_PRECISION}
+    if isinstance(estimator, MLPAOCClassifier):
+        return {"check_group_names": BATCHES}
     return {}
 
 
-@parametrize_with_checks([*CLASSIFIERS, ManifoldAOCRegressor(), ManifoldAOCRegressor("row", "l1")])
+@parametrize_with_checks([*CLASSIFIERS, ManifoldAOCRegressor()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks(CLASSIFIERS, expected_failed_checks=expected_failures)
+@parametrize_with_group_checks(
+    [*CLASSIFIERS, VARIANTS[2]], expected_failed_checks=expected_failures
+)
 def test_group_contract(estimator, check):
     check(estimator)
 
@@ -60,7 +85,9 @@ def seeded(estimator):
     )
 
 
-ALL = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: " ".join(repr(e).split()))
+ALL = pytest.mark.parametrize(
+    "estimator", [*CLASSIFIERS, *VARIANTS], ids=lambda e: " ".join(repr(e).split())
+)
 
 
 @ALL
@@ -97,9 +124,10 @@ def test_outputs_fit_together(estimator, blobs, iris):
         np.testing.assert_array_equal(
             model.transduction_, model.classes_[model.transduction_proba_.argmax(axis=1)]
         )
-        np.testing.assert_allclose(
-            model.transduction_proba_, model.predict_proba(data.X), atol=1e-7
-        )
+        if not isinstance(model, GraphAOCClassifier):  # which asks neighbours about any row
+            np.testing.assert_allclose(
+                model.transduction_proba_, model.predict_proba(data.X), atol=1e-7
+            )
         decoded = pd.crosstab(data.groups, model.predict_transductive())
         again = pd.crosstab(data.groups, data.y_row)
         pd.testing.assert_frame_equal(decoded, again, check_names=False)
@@ -153,6 +181,8 @@ def test_sparse_rows_are_the_same_rows(estimator, blobs):
 
 @ALL
 def test_order_of_classes_does_not_matter(estimator, blobs):
+    if isinstance(estimator, MLPAOCClassifier):
+        pytest.skip("the columns of the first weights belong to classes by position")
     model = seeded(estimator).fit(blobs.X, blobs.y, groups=blobs.groups)
     flipped = seeded(estimator).fit(blobs.X, blobs.y[["yes", "no"]], groups=blobs.groups)
     assert flipped.classes_.tolist() == ["yes", "no"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, lu_factor, lu_solve, solve_triangular
 
-__all__ = ["DeformedGram", "FeaturePath", "deform"]
+__all__ = ["DeformedGram", "FeaturePath", "Whitening", "deform"]
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,17 @@ class FeaturePath:
     def __init__(self, smoothness: NDArray[Any]):
         self._smoothness = smoothness
 
-    def at(self, rho: float) -> "_Whitening":
+    def at(self, rho: float) -> "Whitening":
         """What turns group sums of features into Z."""
         if rho == 0.0:
-            return _Whitening(None)
+            return Whitening(None)
         system = rho * self._smoothness
         system[np.diag_indices_from(system)] += 1.0
-        return _Whitening(cho_factor(system, lower=True, overwrite_a=True, check_finite=False)[0])
+        return Whitening(cho_factor(system, lower=True, overwrite_a=True, check_finite=False)[0])
 
 
 @dataclass(frozen=True)
-class _Whitening:
+class Whitening:
     """L of :class:`FeaturePath`; ``None`` is the identity."""
 
     lower: NDArray[Any] | None

@@ -82,28 +82,22 @@ def _from_one_start(
         decision = gram @ weights + bias
         # What a label saves: the loss of "not this class" minus that of "this class".
         save = np.maximum(0.0, 1.0 + decision) - np.maximum(0.0, 1.0 - decision)
-        new_codes = decode_counts(_as_scores(save, outputs, counts_group), counts_group, groups)
+        new_codes = decode_counts(_as_scores(save), counts_group, groups)
         if np.array_equal(new_codes, codes):
             break
         codes = new_codes
     sign = np.where(codes[:, None] == outputs, 1.0, -1.0)
     loss = np.maximum(0.0, 1.0 - sign * decision).sum()
-    values = decision if len(outputs) == 1 else 0.5 * (1.0 + decision)
-    scale = 1.0 if len(outputs) == 1 else 0.5
-    return Alternation(
-        codes,
-        _all_columns(scale * weights, outputs, counts_group),
-        _all_columns((values - gram @ (scale * weights))[:1], outputs, counts_group)[0],
-        float(0.5 * norm + C * loss),
-        n_iter,
-    )
+    objective = float(0.5 * norm + C * loss)
+    if len(outputs) > 1:  # soft labels of 0 and 1 instead of -1 and +1
+        weights, bias = 0.5 * weights, 0.5 * (1.0 + bias)
+    return Alternation(codes, weights, bias, objective, n_iter)
 
 
 def _outputs(counts_group: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The classes that have a machine: the second of two, or every one that any row has."""
-    if counts_group.shape[1] == 2:
-        return np.array([1])
-    return np.flatnonzero(counts_group.sum(axis=0))
+    """The classes that have a machine: the second of two, or every one."""
+    n_classes = counts_group.shape[1]
+    return np.array([1]) if n_classes == 2 else np.arange(n_classes)
 
 
 def _machines(
@@ -122,22 +116,5 @@ def _machines(
     return weights, bias, norm
 
 
-def _as_scores(
-    save: NDArray[Any], outputs: NDArray[np.intp], counts_group: NDArray[np.intp]
-) -> NDArray[Any]:
-    if counts_group.shape[1] == 2:
-        return np.column_stack([np.zeros(len(save)), save[:, 0]])
-    score = np.zeros((len(save), counts_group.shape[1]))
-    score[:, outputs] = save
-    return score
-
-
-def _all_columns(
-    part: NDArray[Any], outputs: NDArray[np.intp], counts_group: NDArray[np.intp]
-) -> NDArray[Any]:
-    """Columns of classes without rows are zero."""
-    if counts_group.shape[1] == 2:
-        return part
-    full = np.zeros((len(part), counts_group.shape[1]))
-    full[:, outputs] = part
-    return full
+def _as_scores(save: NDArray[Any]) -> NDArray[Any]:
+    return np.column_stack([np.zeros(len(save)), save]) if save.shape[1] == 1 else save

@@ -28,9 +28,10 @@ class BaseAggregateClassifier(BaseGroupClassifier):
     """Base of the classifiers that know how many rows of each class a group has.
 
     A subclass writes ``_fit_aggregates(data)``, which gives the class probabilities of the training
-    rows, and ``_proba(X)``, those of any rows; it has constructor parameters ``classes`` and
-    ``group_column``. Groups that all have the same shares teach nothing about rows: such a fit
-    warns (:class:`EqualSharesWarning`) and predicts the shares.
+    rows, and ``_proba(X)``, those of any rows, both for the classes that some group has rows of; it
+    has constructor parameters ``classes`` and ``group_column``. Groups that all have the same
+    shares teach nothing about rows: such a fit warns (:class:`EqualSharesWarning`) and predicts the
+    shares.
 
     Attributes
     ----------
@@ -70,6 +71,7 @@ class BaseAggregateClassifier(BaseGroupClassifier):
         self.prior_ = data.prior
         self._fitted_with_groups = groups is not None
         self._constant = data.all_shares_equal()
+        self._present = data.present
         if self._constant:
             warnings.warn(
                 f"all {data.groups.n_groups} groups have the same shares of the classes, "
@@ -80,7 +82,7 @@ class BaseAggregateClassifier(BaseGroupClassifier):
             )
             proba_row = np.tile(self.prior_, (data.groups.n_rows, 1))
         else:
-            proba_row = self._fit_aggregates(data)
+            proba_row = self._expand(self._fit_aggregates(data.only_present()))
         self.transduction_proba_ = proba_row
         self.transduction_ = self.classes_[proba_row.argmax(axis=1)]
         self._codes_row = data.groups.codes
@@ -113,7 +115,15 @@ class BaseAggregateClassifier(BaseGroupClassifier):
         X = self._checked_features(X)
         if self._constant:
             return np.tile(self.prior_, (_num_samples(X), 1))
-        return self._proba(X)
+        return self._expand(self._proba(X))
+
+    def _expand(self, proba: NDArray[Any]) -> NDArray[Any]:
+        """Columns for all classes; those that no group has rows of are zero."""
+        if self._present.all():
+            return proba
+        full = np.zeros((len(proba), len(self._present)))
+        full[:, self._present] = proba
+        return full
 
     def predict_group_counts(
         self, X: Any, groups: ArrayLike | Groups | None = None

@@ -4,7 +4,6 @@ Whatever comes in, a learner sees one line per group: how many of its rows have 
 total of its rows' values. Labels of rows are summed here and go no further.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +23,7 @@ __all__ = [
     "AggregateRows",
     "EqualSharesWarning",
     "TotalRows",
-    "broadcast",
+    "as_counts",
     "check_aggregates",
     "check_totals",
     "class_counts",
@@ -71,6 +70,13 @@ class AggregateRows:
     def present(self) -> NDArray[np.bool_]:
         """Classes that at least one group has rows of."""
         return self.counts_group.sum(axis=0) > 0
+
+    def only_present(self) -> "AggregateRows":
+        """The same without the classes that no group has rows of."""
+        present = self.present
+        return AggregateRows(
+            self.X, self.groups, self.counts_group[:, present], self.classes[present]
+        )
 
     def all_shares_equal(self) -> bool:
         return bool(np.allclose(self.shares_group, self.prior, rtol=0.0, atol=1e-9))
@@ -246,10 +252,10 @@ def _counts_of_table(
         raise GroupDataError(f"shares or counts must be numbers: {error}") from error
     _refuse_missing(table.sum(axis=1), groups)
     value_group = groups.one_per_group(table)
-    return _as_counts(value_group, groups.sizes, groups.names), names
+    return as_counts(value_group, groups.sizes, groups.names), names
 
 
-def _as_counts(
+def as_counts(
     value_group: NDArray[np.float64], sizes: NDArray[Any], names: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Counts from shares or counts of each group, told apart by what they sum to."""
@@ -272,58 +278,6 @@ def _as_counts(
             f"{total[group]:g}"
         )
     return value_group * (sizes / total)[:, None]
-
-
-def broadcast(table: Any, groups: ArrayLike | Groups) -> Any:
-    """Spread a table with one line per group to the rows of the groups.
-
-    Parameters
-    ----------
-    table : DataFrame, Series or dict
-        By group id (the index, or the keys). A DataFrame has one column per class and holds shares
-        or counts; a Series or dict one number per group, such as a total for regression.
-    groups : array-like of shape (n_rows,)
-
-    Returns
-    -------
-    values_row : DataFrame of shape (n_rows, n_classes) or ndarray of shape (n_rows,)
-        What ``fit`` takes as ``y``.
-
-    Raises
-    ------
-    GroupDataError
-        If a group has no line or a line no group, if an id has two lines, or if counts do not add
-        up to the size of their group; the message names the groups.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from groupwise.proportions import broadcast
-    >>> table = pd.DataFrame({"no": [1, 0], "yes": [1, 1]}, index=["north", "south"])
-    >>> broadcast(table, ["south", "north", "north"]).to_numpy().tolist()
-    [[0, 1], [1, 1], [1, 1]]
-    """
-    frame = pd.Series(table) if isinstance(table, Mapping) else table
-    if not isinstance(frame, pd.Series | pd.DataFrame):
-        raise GroupDataError(
-            f"table must be a DataFrame, Series or dict by group id, got {type(table).__name__}"
-        )
-    encoded = groups if isinstance(groups, Groups) else Groups(groups)
-    twice = frame.index[frame.index.duplicated()]
-    if len(twice):
-        raise GroupDataError(f"the table has more than one line for {_some(twice)}")
-    line = frame.index.get_indexer(pd.Index(encoded.names))
-    if (line < 0).any():
-        raise GroupDataError(
-            f"the table has no line for the groups {_some(encoded.names[line < 0])}"
-        )
-    if len(frame) > encoded.n_groups:
-        extra = np.delete(np.asarray(frame.index, dtype=object), line)
-        raise GroupDataError(f"the table has lines without rows: {_some(extra)}")
-    if isinstance(frame, pd.Series):
-        return frame.to_numpy()[line][encoded.codes]
-    _as_counts(frame.to_numpy(dtype=float)[line], encoded.sizes, encoded.names)
-    return frame.iloc[line[encoded.codes]].reset_index(drop=True)
 
 
 def whole_counts(counts_group: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -371,9 +325,3 @@ def _refuse_missing(values: NDArray[Any], groups: Groups) -> None:
 
 def _as_float64(X: Any) -> Any:
     return X.astype(np.float64, copy=False) if issparse(X) else np.asarray(X, dtype=np.float64)
-
-
-def _some(names: Any) -> str:
-    shown = [show(name) for name in list(names)[:5]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")

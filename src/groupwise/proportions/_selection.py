@@ -39,6 +39,17 @@ class Grid:
     rhos: NDArray[Any]
     lambdas: NDArray[Any]
 
+    @classmethod
+    def of(cls, kernel: str, widths: Any, rhos: Any, lambdas: Any) -> "Grid":
+        """Check and build; a linear kernel has no width."""
+        grid = cls(*(np.asarray(values, dtype=float) for values in (widths, rhos, lambdas)))
+        for name, values in (("widths", grid.widths), ("lambdas", grid.lambdas)):
+            if values.ndim != 1 or len(values) == 0 or not (values > 0).all():
+                raise ValueError(f"{name} must be a list of numbers > 0, got {values.tolist()!r}")
+        if grid.rhos.ndim != 1 or len(grid.rhos) == 0 or not (grid.rhos >= 0).all():
+            raise ValueError(f"rhos must be a list of numbers >= 0, got {grid.rhos.tolist()!r}")
+        return replace(grid, widths=np.ones(1)) if kernel == "linear" else grid
+
 
 @dataclass(frozen=True)
 class Selection:

@@ -37,11 +37,11 @@ def aggregate_targets(data: AggregateRows) -> NDArray[np.float64]:
     return data.counts_group
 
 
-def soft_label_proba(values: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-    """Class probabilities from soft labels (n_rows, n_outputs); absent classes have none."""
+def soft_label_proba(values: NDArray[Any]) -> NDArray[Any]:
+    """Class probabilities from soft labels (n_rows, n_outputs)."""
     if values.shape[1] == 1:
         return np.column_stack([expit(-SLOPE * values[:, 0]), expit(SLOPE * values[:, 0])])
-    return softmax(np.where(present, SLOPE * values, -np.inf), axis=1)
+    return softmax(SLOPE * values, axis=1)
 
 
 class SoftLabelClassifier(BaseAggregateClassifier):
@@ -51,8 +51,6 @@ class SoftLabelClassifier(BaseAggregateClassifier):
     ``_values(X)``, those of any rows, both (n_rows, n_outputs).
     """
 
-    _present: NDArray[np.bool_]
-
     def _fit_values(self, data: AggregateRows) -> NDArray[Any]:
         raise NotImplementedError  # a subclass's first duty
 
@@ -60,14 +58,10 @@ class SoftLabelClassifier(BaseAggregateClassifier):
         raise NotImplementedError  # a subclass's second duty
 
     def _fit_aggregates(self, data: AggregateRows) -> NDArray[Any]:
-        self._present = data.present
-        return self._link(self._fit_values(data))
+        return soft_label_proba(self._fit_values(data))
 
     def _proba(self, X: Any) -> NDArray[Any]:
-        return self._link(self._values(X))
-
-    def _link(self, values: NDArray[Any]) -> NDArray[Any]:
-        return soft_label_proba(values, self._present)
+        return soft_label_proba(self._values(X))
 
     def soft_labels(self, X: Any) -> NDArray[Any]:
         """The function f that is learned, on each row.
@@ -75,12 +69,15 @@ class SoftLabelClassifier(BaseAggregateClassifier):
         Returns
         -------
         values : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-            Near -1 and +1 (second class) for two classes; near 0 and 1 for more.
+            Near -1 and +1 (second class) for two classes; near 0 and 1 for more. Classes that no
+            training group had rows of do not count.
         """
         X = self._checked_features(X)
         if self._constant:
-            prior = self.prior_[1] - self.prior_[0] if len(self.prior_) == 2 else self.prior_
-            return np.tile(prior, (X.shape[0],) if len(self.prior_) == 2 else (X.shape[0], 1))
+            raise AttributeError(
+                "all groups had the same shares of the classes, so no function was learned; "
+                "predict_proba gives the shares"
+            )
         values = self._values(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
@@ -104,14 +101,13 @@ class SoftLabelClassifier(BaseAggregateClassifier):
         """
         check_is_fitted(self)
         encoded = self._groups_of(X, groups)
-        mean = encoded.mean(self.soft_labels(self._features(X)))
+        if self._constant:
+            return np.tile(self.prior_, (encoded.n_groups, 1))
+        mean = encoded.mean(self.soft_labels(X))
         if mean.ndim == 1:
             second = np.clip(0.5 * (1.0 + mean), 0.0, 1.0)
-            return np.column_stack([1.0 - second, second])
-        shares = np.zeros(mean.shape)
-        present = np.ones(mean.shape[1], bool) if self._constant else self._present
-        shares[:, present] = project_simplex(mean[:, present])
-        return shares
+            return self._expand(np.column_stack([1.0 - second, second]))
+        return self._expand(project_simplex(mean))
 
 
 class ManifoldAOCClassifier(SoftLabelClassifier):

@@ -11,7 +11,7 @@ from groupwise.proportions._manifold import Settings, fit_manifold
 from groupwise.proportions._selection import Grid, chosen, select
 from groupwise.proportions.manifold import SoftLabelClassifier, aggregate_targets
 
-__all__ = ["ManifoldAOCClassifierCV"]
+__all__ = ["ManifoldAOCClassifierCV", "default_widths"]
 
 # A kernel that is narrow for rows never seen is not for rows that the graph joins to others.
 _WIDTHS = {
@@ -20,6 +20,13 @@ _WIDTHS = {
 }
 _RHOS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
 _LAMBDAS = tuple(float(x) for x in np.geomspace(1e-6, 1e2, 17))
+
+
+def default_widths(goal: str) -> tuple[float, ...]:
+    """Kernel widths to choose from where none are given."""
+    if goal not in _WIDTHS:
+        raise ValueError(f"goal must be 'induction' or 'transduction', got {goal!r}")
+    return _WIDTHS[goal]
 
 
 class ManifoldAOCClassifierCV(SoftLabelClassifier):
@@ -128,22 +135,13 @@ class ManifoldAOCClassifierCV(SoftLabelClassifier):
 
     def _check_parameters(self) -> None:
         self._settings().check()
-        if self.goal not in ("induction", "transduction"):
-            raise ValueError(f"goal must be 'induction' or 'transduction', got {self.goal!r}")
         if self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, got {self.cv!r}")
-        grid = self._grid()
-        for name, values in (("widths", grid.widths), ("lambdas", grid.lambdas)):
-            if values.ndim != 1 or len(values) == 0 or (values <= 0).any():
-                raise ValueError(f"{name} must be a list of numbers > 0, got {values.tolist()!r}")
-        if grid.rhos.ndim != 1 or len(grid.rhos) == 0 or (grid.rhos < 0).any():
-            raise ValueError(f"rhos must be a list of numbers >= 0, got {grid.rhos.tolist()!r}")
+        self._grid()
 
     def _grid(self) -> Grid:
-        widths = _WIDTHS[self.goal] if self.widths is None else self.widths
-        if self.kernel == "linear":
-            widths = (1.0,)
-        return Grid(*(np.asarray(v, dtype=float) for v in (widths, self.rhos, self.lambdas)))
+        widths = default_widths(self.goal) if self.widths is None else self.widths
+        return Grid.of(self.kernel, widths, self.rhos, self.lambdas)
 
     def _fit_values(self, data: AggregateRows) -> NDArray[Any]:
         target_group = aggregate_targets(data)

@@ -126,7 +126,6 @@ class SVMAOCClassifier(BaseAggregateClassifier):
         kernel = fit_kernel(self.kernel, self.width, data.X)
         gram = kernel(data.X, data.X)
         counts = whole_counts(data.counts_group)
-        self._present = counts.sum(axis=0) > 0
         best = alternate(
             gram, counts, data.groups, C=self.C, starts=self._starts(data, counts.shape[1])
         )
@@ -143,7 +142,7 @@ class SVMAOCClassifier(BaseAggregateClassifier):
         self.gap_ = (self.objective_ - self.bound_) / max(self.objective_, 1e-12)
         kept = np.flatnonzero(np.any(weights != 0, axis=1))
         self.model_ = Expansion(kernel, data.X[kept], weights[kept], bias)
-        return soft_label_proba(gram[:, kept] @ weights[kept] + bias, self._present)
+        return soft_label_proba(gram[:, kept] @ weights[kept] + bias)
 
     def _starts(self, data: AggregateRows, n_classes: int) -> list[NDArray[Any]]:
         """Scores whose decoding the alternation begins with, (n_rows, n_classes) each."""
@@ -160,4 +159,4 @@ class SVMAOCClassifier(BaseAggregateClassifier):
         return [guided, *(rng.normal(size=shape) for _ in range(self.n_restarts))]
 
     def _proba(self, X: Any) -> NDArray[Any]:
-        return soft_label_proba(self.model_.values(X), self._present)
+        return soft_label_proba(self.model_.values(X))

@@ -1,0 +1,117 @@
+"""Predicted against known shares of groups."""
+
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from groupwise.groups import Groups
+from groupwise.proportions import class_counts
+from groupwise.validation import check_groups
+
+__all__ = ["SharesDisplay"]
+
+
+class SharesDisplay:
+    """Predicted against known share, one dot per group and class.
+
+    Parameters
+    ----------
+    known, predicted : array-like of shape (n_groups, n_classes)
+    classes : array-like of shape (n_classes,)
+    sizes : array-like of shape (n_groups,), default=None
+        Rows of each group; larger groups get larger dots.
+
+    Attributes
+    ----------
+    ax_ : Axes
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> from groupwise.datasets.aggregates import make_aggregates
+    >>> from groupwise.plotting.proportions import SharesDisplay
+    >>> from groupwise.proportions import ManifoldAOCClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> d = make_aggregates(X, y, size=5, random_state=0)
+    >>> clf = ManifoldAOCClassifier().fit(d.X, d.y, groups=d.groups)
+    >>> display = SharesDisplay.from_estimator(clf, d.X, d.y, groups=d.groups)
+    >>> len(display.ax_.collections)
+    3
+    """
+
+    def __init__(
+        self,
+        known: ArrayLike,
+        predicted: ArrayLike,
+        classes: ArrayLike,
+        sizes: ArrayLike | None = None,
+    ):
+        self.known: NDArray[Any] = np.asarray(known, dtype=float)
+        self.predicted: NDArray[Any] = np.asarray(predicted, dtype=float)
+        self.classes = np.asarray(classes)
+        self.sizes = np.ones(len(self.known)) if sizes is None else np.asarray(sizes, dtype=float)
+        if self.known.shape != self.predicted.shape:
+            raise ValueError(
+                f"known and predicted shares must have one shape, got {self.known.shape} and "
+                f"{self.predicted.shape}"
+            )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, groups: Any = None, ax: Any = None
+    ) -> "SharesDisplay":
+        """Draw the shares that a fitted model predicts for given groups."""
+        proba_group = estimator.predict_groups_proba(X, groups=groups)
+        return cls.from_predictions(
+            y, proba_group, groups=groups, classes=estimator.classes_, ax=ax
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        proba_group: ArrayLike,
+        *,
+        groups: Any,
+        classes: ArrayLike,
+        ax: Any = None,
+    ) -> "SharesDisplay":
+        """Draw shares that were predicted before.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,) or (n_rows, n_classes)
+            Labels, or shares or counts repeated on the rows.
+        proba_group : array-like of shape (n_groups, n_classes)
+        groups : array-like of shape (n_rows,)
+        classes : array-like of shape (n_classes,)
+        ax : Axes, default=None
+        """
+        encoded: Groups = check_groups(groups, len(y))
+        counts, names = class_counts(y, encoded, classes=classes)
+        known = counts / encoded.sizes[:, None]
+        return cls(known, proba_group, names, encoded.sizes).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> "SharesDisplay":
+        """Draw on the given axes, or on a new figure; two classes need the second only."""
+        if ax is None:
+            ax = matplotlib.figure.Figure(figsize=(5, 5), layout="constrained").subplots()
+        first = 1 if len(self.classes) == 2 else 0
+        area = 20.0 * self.sizes / self.sizes.mean()
+        for column in range(first, len(self.classes)):
+            ax.scatter(
+                self.known[:, column],
+                self.predicted[:, column],
+                s=area,
+                alpha=0.6,
+                label=str(self.classes[column]),
+            )
+        ax.plot([0, 1], [0, 1], color="grey", linewidth=1, zorder=0)
+        ax.set(xlabel="known share of the group", ylabel="predicted share")
+        ax.legend(title="class")
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self

@@ -1,0 +1,67 @@
+"""EasyLLP: an unbiased loss for random groups."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from groupwise.proportions._input import AggregateRows
+from groupwise.proportions._mean_operator import MeanOperatorClassifier
+
+__all__ = ["EasyLLPClassifier"]
+
+
+class EasyLLPClassifier(MeanOperatorClassifier):
+    r"""Every row gets its group's share as label, corrected so that random groups do no harm.
+
+    A row of group g counts as class c with the weight
+
+    .. math:: v_{gc} = m_g (\pi_{gc} - p_c) + p_c ,
+
+    m the group's size, :math:`\pi` its shares and p the shares over all rows. If the rows of groups
+    are drawn at random, any loss with these weights has the expectation of the loss with the true
+    labels. Weights may be negative; for the logistic loss, which is linear in them, the problem
+    stays convex with the mean operator :math:`T_c = \sum_i v_{g(i)c} \phi_i`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse of the penalty, as in scikit-learn's ``LogisticRegression``.
+    kernel : {"rbf", "linear"}, default="rbf"
+    width : float, default=1.0
+        Standard deviation of the Gaussian kernel, in medians of the distance between rows.
+    n_components : int, default=None
+        Number of landmarks of the kernel's features; ``None``: all rows, to 12,000.
+    classes : array-like of shape (n_classes,), default=None
+        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+    group_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the group ids.
+    random_state : int, RandomState instance or None, default=None
+        For the choice of landmarks.
+
+    Attributes
+    ----------
+    classes_, transduction_, transduction_proba_, model_, prior_, n_groups_
+        As in :class:`ManifoldAOCClassifier`.
+
+    Notes
+    -----
+    With ``groups=None`` this is multinomial logistic regression on kernel features. The variance
+    grows with the size of the groups, and groups that are not random bring a bias.
+
+    References
+    ----------
+    R. Busa-Fekete, H. Choi, T. Dick, C. Gentile and A. Munoz Medina (2023). Easy learning from
+    label proportions. NeurIPS.
+
+    Examples
+    --------
+    >>> from groupwise.proportions import EasyLLPClassifier
+    >>> X = [[0.0], [0.2], [5.0], [0.1], [5.1], [5.2]]
+    >>> clf = EasyLLPClassifier(C=100).fit(X, list("aabbba"), groups=[0, 0, 0, 1, 1, 1])
+    >>> clf.predict([[0.3], [4.8]]).tolist()
+    ['a', 'b']
+    """
+
+    def _mean_operator(self, phi: NDArray[Any], data: AggregateRows) -> NDArray[Any]:
+        weight = data.sizes[:, None] * (data.shares_group - data.prior) + data.prior
+        return weight.T @ data.groups.sum(phi)

@@ -1,0 +1,172 @@
+"""AOC-ANN: a neural network whose summed outputs are fitted to what is known of groups."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from scipy.special import softmax
+from sklearn.utils import check_random_state
+
+from groupwise.groups import Groups
+from groupwise.proportions._base import BaseAggregateClassifier
+from groupwise.proportions._input import AggregateRows
+
+__all__ = ["MLPAOCClassifier"]
+
+Layers = list[tuple[NDArray[Any], NDArray[Any]]]
+
+
+class MLPAOCClassifier(BaseAggregateClassifier):
+    r"""A multi-layer network trained on the class shares of groups.
+
+    With :math:`\bar p_g` the mean of the softmax *probabilities* of group g's rows (not of their
+    logarithms: the logarithm of a mean is what the shares speak about) and n its size,
+
+    .. math:: \ell = -\sum_g n_g \sum_c \pi_{gc} \log \bar p_{gc} \quad\text{or}\quad
+              \ell = \sum_g \sum_c \big(n_g \bar p_{gc} - n_{gc}\big)^2 / n_g .
+
+    Parameters
+    ----------
+    hidden_layer_sizes : tuple of int, default=(64,)
+        Rectified linear units of each layer.
+    loss : {"cross_entropy", "squared"}, default="cross_entropy"
+        ``"squared"`` compares sums with counts, as Musicant et al. do.
+    epochs : int, default=200
+    batch_groups : int, default=32
+        Groups of one step; all their rows are in it.
+    learning_rate : float, default=0.01
+        Of Adam.
+    weight_decay : float, default=1e-4
+        Penalty on the weights.
+    device : str, default=None
+        Where to train: ``"cpu"``, ``"cuda"``, ...; ``None``: a GPU if there is one.
+    classes : array-like of shape (n_classes,), default=None
+        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+    group_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the group ids.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    layers_ : list of (weights, bias)
+        NumPy arrays: predicting needs no torch.
+    loss_ : ndarray of shape (epochs,)
+        Loss per row over each epoch.
+    classes_, transduction_, transduction_proba_, prior_, n_groups_
+        As in :class:`ManifoldAOCClassifier`.
+
+    Notes
+    -----
+    Needs torch (the extra ``groupwise[torch]``) to fit. With ``groups=None`` the cross-entropy is
+    that of an ordinary classifier. Rows are standardised inside. On a GPU sums over groups are
+    added in no fixed order, and the same seed gives the same model to rounding only.
+
+    References
+    ----------
+    D. Musicant, J. Christensen and J. Olson (2007). Supervised learning by training on aggregate
+    outputs. ICDM. E. M. Ardehaly and A. Culotta (2017) for the cross-entropy of mean probabilities.
+
+    Examples
+    --------
+    >>> from groupwise.proportions import MLPAOCClassifier
+    >>> X = [[0.0], [0.2], [5.0], [0.1], [5.1], [5.2]]
+    >>> clf = MLPAOCClassifier((8,), random_state=0)
+    >>> clf = clf.fit(X, list("aabbba"), groups=[0, 0, 0, 1, 1, 1])
+    >>> clf.predict_proba([[0.3], [4.8]]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: tuple[int, ...] = (64,),
+        *,
+        loss: str = "cross_entropy",
+        epochs: int = 200,
+        batch_groups: int = 32,
+        learning_rate: float = 0.01,
+        weight_decay: float = 1e-4,
+        device: str | None = None,
+        classes: ArrayLike | None = None,
+        group_column: str | None = None,
+        random_state: Any = None,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.loss = loss
+        self.epochs = epochs
+        self.batch_groups = batch_groups
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.device = device
+        self.classes = classes
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        if self.loss not in ("cross_entropy", "squared"):
+            raise ValueError(f"loss must be 'cross_entropy' or 'squared', got {self.loss!r}")
+        for name in ("epochs", "batch_groups"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        if min(self.hidden_layer_sizes, default=1) < 1:
+            raise ValueError(
+                f"hidden_layer_sizes must be numbers >= 1, got {self.hidden_layer_sizes!r}"
+            )
+
+    def _fit_aggregates(self, data: AggregateRows) -> NDArray[Any]:
+        from groupwise.proportions._torch import train_network
+
+        rng = check_random_state(self.random_state)
+        rows = data.X.toarray() if issparse(data.X) else data.X
+        self._centre = rows.mean(axis=0)
+        self._scale = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
+        sizes = [rows.shape[1], *self.hidden_layer_sizes, data.n_classes]
+        self.layers_, self.loss_ = train_network(
+            (rows - self._centre) / self._scale,
+            data.groups,
+            data.counts_group,
+            initial_layers(sizes, rng),
+            loss=self.loss,
+            batches=(batches(data.groups, self.batch_groups, rng) for _ in range(self.epochs)),
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            device=self.device,
+        )
+        return self._proba(data.X)
+
+    def _proba(self, X: Any) -> NDArray[Any]:
+        rows = X.toarray() if issparse(X) else X
+        return softmax(forward(self.layers_, (rows - self._centre) / self._scale), axis=1)
+
+
+def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
+    """Weights of He et al. (2015): standard deviation sqrt(2 / inputs); biases zero."""
+    return [
+        (np.sqrt(2.0 / n_in) * rng.normal(size=(n_in, n_out)), np.zeros(n_out))
+        for n_in, n_out in pairwise(sizes)
+    ]
+
+
+def forward(layers: Layers, X: NDArray[Any]) -> NDArray[Any]:
+    """Scores before the softmax."""
+    hidden = X
+    for weights, bias in layers[:-1]:
+        hidden = np.maximum(hidden @ weights + bias, 0.0)
+    weights, bias = layers[-1]
+    return hidden @ weights + bias
+
+
+def batches(
+    groups: Groups, batch_groups: int, rng: np.random.RandomState
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+    """Random batches of whole groups: their codes, their rows, each row's place in the batch."""
+    order = rng.permutation(groups.n_groups)
+    parts = np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
+    out = []
+    for part in parts:
+        sizes = groups.sizes[part]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = groups.order[np.repeat(groups.offsets[part], sizes) + within]
+        out.append((part, rows, np.repeat(np.arange(len(part)), sizes)))
+    return out
