@@ -1,19 +1,33 @@
 """Every public estimator of the room: scikit-learn's checks and the library's own."""
 
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise import HistTrees
-from groupwise.measures import FocusedAdaBoostClassifier, GroupAdaBoostClassifier, MeasureStumps
+from groupwise.measures import (
+    BoostedRowsClassifier,
+    ExpectedMeasureClassifier,
+    FocusedAdaBoostClassifier,
+    GroupAdaBoostClassifier,
+    MeasureStumps,
+    ThresholdTunedClassifier,
+)
 from groupwise.testing import parametrize_with_group_checks
 
 TREE = DecisionTreeClassifier(max_depth=2)
+FAST = BoostedRowsClassifier(n_estimators=10, n_threads=1)
 THIN = HistTrees(2, n_threads=1)
 
 ESTIMATORS = [
     GroupAdaBoostClassifier(n_estimators=5),
     GroupAdaBoostClassifier(TREE, measure="f1", n_estimators=5),
     FocusedAdaBoostClassifier(n_estimators=5),
+    BoostedRowsClassifier(n_estimators=10, n_threads=1),
+    ExpectedMeasureClassifier(FAST),
+    ExpectedMeasureClassifier(GaussianNB()),
+    ThresholdTunedClassifier(LinearSVC(), cv=3),
     FocusedAdaBoostClassifier(TREE, validation_fraction=0.25, n_estimators=5),
 ]
 BINARY = [
@@ -24,7 +38,7 @@ NAMES_ORDER_GROUPS = "groups are drawn by their place in the sorted names: other
 
 
 def expected_failures(estimator):
-    if getattr(estimator, "validation_fraction", None):
+    if getattr(estimator, "validation_fraction", None) or hasattr(estimator, "cv"):
         return {"check_group_names": NAMES_ORDER_GROUPS}
     return {}
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from groupwise._compat import set_random_states
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
 from groupwise.measures.measure import GroupMeasure
@@ -18,7 +20,17 @@ from groupwise.validation import (
     split_group_column,
 )
 
-__all__ = ["BaseMeasureClassifier"]
+__all__ = ["BaseMeasureClassifier", "fit_rows"]
+
+
+def fit_rows(
+    estimator: Any, X: Any, y_row: NDArray[Any], groups: NDArray[Any], rng: np.random.RandomState
+) -> Any:
+    """Fit a clone to the rows, with their groups if it takes any."""
+    model = clone(estimator)
+    set_random_states(model, rng)
+    options = {"groups": groups} if has_fit_parameter(model, "groups") else {}
+    return model.fit(X, y_row, **options)
 
 
 class BaseMeasureClassifier(BaseGroupClassifier):
@@ -45,6 +57,13 @@ class BaseMeasureClassifier(BaseGroupClassifier):
         if n_classes > 2 and not measure.multiclass:
             raise ValueError(f"{measure!r} is for two classes, y holds {n_classes}")
         return measure
+
+    def _check_two_classes(self) -> None:
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The target has "
+                f"{len(self.classes_)} classes: {self.classes_.tolist()}"
+            )
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         raise NotImplementedError  # a subclass's second duty

@@ -30,7 +30,7 @@ class FocusedAdaBoostClassifier(BaseMeasureClassifier):
     r"""AdaBoost whose rows weigh by their group: the named improvement of AdaBoost.Group.
 
     .. math:: w_{ij} \propto \frac{c(y_{ij})}{m_i}\; e^{-\lambda E_i(f_t)}\;
-              e^{-y_{ij} f_t(x_{ij})}, \quad \alpha_t = \tfrac12 \ln\frac{1 - \epsilon_t}{\epsilon_t}
+              e^{-y_{ij} f_t(x_{ij})}, \; \alpha_t = \tfrac12 \ln\frac{1 - \epsilon_t}{\epsilon_t}
 
     AdaBoost.Group weighs groups only, so its hypotheses repeat. Here rows are re-weighted inside
     their group as in AdaBoost, every group counts once whatever its size, and groups that the

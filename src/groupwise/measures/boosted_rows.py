@@ -1,0 +1,180 @@
+"""Gradient boosting on the rows, by LightGBM's own objectives: the partner to beat."""
+
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise.boosting.hist_trees import lightgbm_input
+from groupwise.gbdt.lightgbm_engine import LightGBMModel
+from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.validation import GroupedRows, check_rows
+
+__all__ = ["BoostedRowsClassifier"]
+
+
+class BoostedRowsClassifier(BaseMeasureClassifier):
+    r"""LightGBM on labelled rows: log-loss, or the order of each group's rows (lambdarank).
+
+    Parameters
+    ----------
+    objective : {"logistic", "lambdarank"}, default="logistic"
+        ``"lambdarank"`` (two classes) raises the NDCG of each group. Its scores are an order and
+        have no natural zero: for labels put it into a :class:`ThresholdTunedClassifier`.
+    measure : str, GroupMeasure or callable, default="f1"
+        What ``score`` reports; training does not see it.
+    n_estimators : int, default=300
+    learning_rate : float, default=0.05
+    max_leaves : int, default=31
+    min_leaf_rows : int, default=20
+    feature_fraction : float, default=0.5
+        Share of the features that a tree may use.
+    balance_groups : bool, default=False
+        Weigh rows by 1/m, so that every group counts once.
+    n_threads : int, default=None (all cores)
+    group_column : str, default=None
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    model_ : LightGBMModel
+        ``model_.booster`` is the booster.
+    n_groups_ : int
+
+    References
+    ----------
+    C. Burges (2010). From RankNet to LambdaRank to LambdaMART: an overview.
+
+    Examples
+    --------
+    >>> from groupwise.datasets.users import make_users
+    >>> from groupwise.measures import BoostedRowsClassifier
+    >>> u = make_users(n_users=20, random_state=0)
+    >>> clf = BoostedRowsClassifier(n_estimators=20).fit(u.X, u.y, groups=u.groups)
+    >>> clf.predict(u.X).shape == u.y.shape
+    True
+    """
+
+    _learns_from_groups = False
+
+    def __init__(
+        self,
+        objective: str = "logistic",
+        *,
+        measure: Any = "f1",
+        n_estimators: int = 300,
+        learning_rate: float = 0.05,
+        max_leaves: int = 31,
+        min_leaf_rows: int = 20,
+        feature_fraction: float = 0.5,
+        balance_groups: bool = False,
+        n_threads: int | None = None,
+        group_column: str | None = None,
+        random_state: Any = None,
+    ):
+        self.objective = objective
+        self.measure = measure
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.min_leaf_rows = min_leaf_rows
+        self.feature_fraction = feature_fraction
+        self.balance_groups = balance_groups
+        self.n_threads = n_threads
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
+    ) -> "BoostedRowsClassifier":
+        """Fit to labelled rows in groups.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The rows' labels.
+        groups : array-like of shape (n_rows,), default=None
+            Only ``"lambdarank"`` and ``balance_groups`` look at them.
+
+        Returns
+        -------
+        self : BoostedRowsClassifier
+        """
+        if self.objective not in ("logistic", "lambdarank"):
+            raise ValueError(
+                f"objective must be 'logistic' or 'lambdarank', got {self.objective!r}"
+            )
+        data = self._check_training(X, y, groups)
+        n_classes = len(data.classes)
+        self._measure(n_classes)
+        if self.objective == "lambdarank" and n_classes > 2:
+            raise ValueError(f"lambdarank is for two classes here, y holds {n_classes}")
+        params = self._params(n_classes)
+        booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
+        n_rounds = booster.current_iteration()
+        self.model_ = LightGBMModel(booster.model_to_string(), n_rounds, self.n_threads)
+        return self
+
+    def _params(self, n_classes: int) -> dict[str, Any]:
+        logistic = "binary" if n_classes == 2 else "multiclass"
+        return {
+            "objective": logistic if self.objective == "logistic" else "lambdarank",
+            "num_class": 1 if n_classes == 2 else n_classes,
+            "learning_rate": self.learning_rate,
+            "num_leaves": self.max_leaves,
+            "min_data_in_leaf": self.min_leaf_rows,
+            "feature_fraction": self.feature_fraction,
+            "seed": int(check_random_state(self.random_state).randint(2**31 - 1)),
+            "deterministic": True,
+            "force_col_wise": True,
+            "num_threads": self.n_threads or 0,
+            "verbosity": -1,
+        }
+
+    def _dataset(self, data: GroupedRows, params: dict[str, Any]) -> lgb.Dataset:
+        groups = data.groups
+        weight = (1.0 / groups.sizes)[groups.codes] if self.balance_groups else None
+        if self.objective == "logistic":
+            return lgb.Dataset(lightgbm_input(data.X), data.y_row, weight=weight, params=params)
+        order = groups.order  # LightGBM wants the rows of a query side by side
+        return lgb.Dataset(
+            lightgbm_input(data.X[order]),
+            data.y_row[order],
+            weight=None if weight is None else weight[order],
+            group=groups.sizes,
+            params=params,
+        )
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Raw score of each row.
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.model_.score(check_rows(self, self._features(X))))
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Class probabilities of each row; for ``"lambdarank"`` the logistic function of its score.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        score = self.decision_function(X)
+        if score.ndim == 2:
+            return softmax(score, axis=1)
+        positive = expit(score)
+        return np.column_stack([1.0 - positive, positive])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
