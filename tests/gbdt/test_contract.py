@@ -9,7 +9,7 @@ from groupwise.testing import parametrize_with_group_checks
 
 pytest.importorskip("xgboost")
 
-FAST = {"n_estimators": 8, "n_threads": 1}
+FAST = {"n_estimators": 4, "n_threads": 1}
 
 CLASSIFIERS = [
     GroupBoostClassifier(**FAST),

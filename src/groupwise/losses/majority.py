@@ -111,7 +111,8 @@ class _Exponential(BoundLoss):
         )
 
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
-        raise NotImplementedError  # the rows' own part of the exponents, in a fresh array
+        """The rows' own part of the exponents, in a fresh array."""
+        raise NotImplementedError
 
     def _value(self, score: NDArray[Any]) -> float:
         log_value = self._weigh(score, np.empty_like(score), 1.0)
@@ -122,18 +123,16 @@ class _Exponential(BoundLoss):
 class _TwoClasses(_Exponential):
     def __init__(self, *args: Any):
         super().__init__(*args)
-        self._minus_two_y = self.segments.spread(np.where(self.y_group == 1, -2.0, 2.0)).astype(
-            np.float32
-        )
+        side = self.segments.spread(np.where(self.y_group == 1, -2.0, 2.0))
+        self._minus_two_y = side.astype(np.float32)
+        self._factor_row = side * (0.25 / (1.0 + self.gamma))
 
     def init_score(self) -> NDArray[Any]:
         weight = self._class_weights(self.y_group, 2)
         return np.log(weight[1:] / weight[:1])
 
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
-        exponent = score[rows] * self._minus_two_y[rows]
-        exponent *= 0.25 / (1.0 + self.gamma)
-        return exponent
+        return score[rows] * self._factor_row[rows]
 
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         curvature = np.empty(score.shape, dtype)
