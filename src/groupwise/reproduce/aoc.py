@@ -312,7 +312,9 @@ def _one_ecological(unit: pd.DataFrame, rows_per_unit: int = 20) -> dict[str, fl
         return 100 * float(np.average(np.abs(np.clip(share, 0, 1) - truth), weights=weight))
 
     goodman = np.linalg.lstsq(np.column_stack([x, 1 - x]), unit["t"].to_numpy(), rcond=None)[0]
-    model = KernelCountClassifier(kernel="linear", rhos=(0.0,), n_components=20, random_state=0)
+    model = KernelCountClassifier(
+        kernel="linear", rhos=(0.0,), penalties=(0.01,), n_components=20, random_state=0
+    )
     return {
         "both kinds alike": error(np.tile(unit["t"], 2)),
         "Goodman's regression": error(np.repeat(goodman, len(unit))),
