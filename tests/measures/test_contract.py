@@ -12,6 +12,7 @@ from groupwise.measures import (
     FocusedAdaBoostClassifier,
     GroupAdaBoostClassifier,
     MeasureStumps,
+    SVMPerfClassifier,
     ThresholdTunedClassifier,
 )
 from groupwise.testing import parametrize_with_group_checks
@@ -28,6 +29,8 @@ ESTIMATORS = [
     ExpectedMeasureClassifier(FAST),
     ExpectedMeasureClassifier(GaussianNB()),
     ThresholdTunedClassifier(LinearSVC(), cv=3),
+    SVMPerfClassifier(),
+    SVMPerfClassifier("group_f1"),
     FocusedAdaBoostClassifier(TREE, validation_fraction=0.25, n_estimators=5),
 ]
 BINARY = [

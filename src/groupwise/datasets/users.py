@@ -21,7 +21,7 @@ def make_users(
     positive: float = 0.08,
     skew: float = 1.0,
     shift: float = 1.0,
-    signal: float = 1.2,
+    signal: float = 2.0,
     random_state: Any = None,
 ) -> GroupedData:
     r"""Rows of users who differ: in how many they have, in their habits and in their class shares.
@@ -44,7 +44,7 @@ def make_users(
         How much that share differs between users.
     shift : float, default=1.0
         How much the users' features differ.
-    signal : float, default=1.2
+    signal : float, default=2.0
         Distance of the classes, in units of the rows' spread times sqrt(3).
     random_state : int, RandomState instance or None, default=None
 

@@ -17,6 +17,7 @@ from groupwise.measures.summary import (
     WorstGroup,
     score_groups,
 )
+from groupwise.measures.svm_perf import SVMPerfClassifier
 from groupwise.measures.threshold import ThresholdTunedClassifier
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "MeasureStumps",
     "PrecisionAtK",
     "ROCArea",
+    "SVMPerfClassifier",
     "ThresholdTunedClassifier",
     "WorstGroup",
     "add_relative_features",

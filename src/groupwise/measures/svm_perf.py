@@ -1,0 +1,202 @@
+"""A linear support vector machine trained for a measure of many rows at once."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, hstack, issparse
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise.groups import Groups
+from groupwise.measures._cutting_planes import minimise
+from groupwise.measures._separation import (
+    AccuracyOracle,
+    GroupF1Oracle,
+    Oracle,
+    PrecisionOracle,
+    ROCOracle,
+)
+from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.measures.counts import Accuracy, FBeta
+from groupwise.measures.measure import GroupMeasure
+from groupwise.measures.ranking import PrecisionAtK, ROCArea
+from groupwise.validation import GroupedRows, check_rows
+
+__all__ = ["SVMPerfClassifier"]
+
+_TRAINED_FOR = ("accuracy", "f1", "group_f1", "precision_at_k", "rocarea")
+
+
+class SVMPerfClassifier(BaseMeasureClassifier):
+    r"""Joachims' support vector machine for multivariate measures.
+
+    .. math:: \min_{w, \xi} \tfrac12 \|w\|^2 + C n \xi \quad\text{with}\quad
+              w^T [\Psi(x, y) - \Psi(x, \bar y)] \ge \Delta(y, \bar y) - \xi
+              \quad\text{for all labellings } \bar y
+
+    where :math:`\Psi(x, y) = \frac{1}{2n} \sum_i y_i x_i` and :math:`\Delta` is one less the
+    measure. The labelling that is violated most is found exactly, so that the duality gap is known.
+    ``"group_f1"`` is our extension: :math:`\Delta` and :math:`\Psi` are means over groups of the
+    same for each group's rows.
+
+    Parameters
+    ----------
+    measure : {"accuracy", "f1", "group_f1", "precision_at_k", "rocarea"}, default="f1"
+        All but ``"group_f1"`` judge all rows together, as the original does; ``score`` still
+        reports the mean over groups. ``"accuracy"`` is the ordinary support vector machine with
+        hinge loss.
+    C : float, default=0.1
+        Cost of the loss, per row (accuracy) or per positive row (the others).
+    k : int, default=None
+        Rows called positive for ``"precision_at_k"``; ``None``: as many as are positive, where
+        precision and recall are the same.
+    tol : float, default=1e-3
+        Duality gap at which to stop, as a share of the objective.
+    max_cuts : int, default=2000
+        Largest number of constraints.
+    group_column : str, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        Penalised like a weight, as in liblinear.
+    objective_ : float
+    gap_ : float
+        Duality gap over the objective: no plane is better by more.
+    n_cuts_ : int
+    n_groups_ : int
+
+    Notes
+    -----
+    Scale the features first. For ``"f1"`` a turn costs one product with ``X``, the sort of the
+    negatives above -1 and a binary search, :math:`O(P \log N)`.
+
+    References
+    ----------
+    T. Joachims (2005). A support vector method for multivariate performance measures. ICML.
+    T. Joachims, T. Finley and C. Yu (2009). Cutting-plane training of structural SVMs.
+
+    Examples
+    --------
+    >>> from groupwise.datasets.users import make_users
+    >>> from groupwise.measures import SVMPerfClassifier
+    >>> u = make_users(n_users=20, random_state=0)
+    >>> clf = SVMPerfClassifier().fit(u.X, u.y, groups=u.groups)
+    >>> clf.gap_ <= 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        measure: str = "f1",
+        *,
+        C: float = 0.1,
+        k: int | None = None,
+        tol: float = 1e-3,
+        max_cuts: int = 2000,
+        group_column: str | None = None,
+    ):
+        self.measure = measure
+        self.C = C
+        self.k = k
+        self.tol = tol
+        self.max_cuts = max_cuts
+        self.group_column = group_column
+
+    @property
+    def _learns_from_groups(self) -> bool:  # type: ignore[override]
+        return self.measure == "group_f1"
+
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "SVMPerfClassifier":
+        """Fit to labelled rows in groups.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The rows' labels, of two classes; the second is the positive one.
+        groups : array-like of shape (n_rows,), default=None
+            Only ``"group_f1"`` looks at them.
+
+        Returns
+        -------
+        self : SVMPerfClassifier
+        """
+        if self.measure not in _TRAINED_FOR:
+            raise ValueError(f"measure must be one of {_TRAINED_FOR}, got {self.measure!r}")
+        if not self.C > 0:
+            raise ValueError(f"C must be a positive number, got {self.C!r}")
+        data = self._check_training(X, y, groups)
+        self._check_two_classes()
+        found = minimise(
+            _with_ones(data.X), self._oracle(data), self.C, tol=self.tol, max_cuts=self.max_cuts
+        )
+        if found.gap > self.tol:
+            warnings.warn(
+                f"the duality gap is {found.gap:.2g} after {found.n_cuts} cuts, not {self.tol:g}; "
+                "scale the features, lower C or raise max_cuts",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.coef_ = found.coef[None, :-1]
+        self.intercept_ = found.coef[-1:]
+        self.objective_, self.gap_, self.n_cuts_ = found.primal, found.gap, found.n_cuts
+        return self
+
+    def _oracle(self, data: GroupedRows) -> Oracle:
+        positive = data.y_row == 1
+        if self.measure == "accuracy":
+            return AccuracyOracle(positive)
+        if self.measure == "rocarea":
+            return ROCOracle(positive)
+        if self.measure == "precision_at_k":
+            k = int(positive.sum()) if self.k is None else self.k
+            if not 1 <= k <= len(positive):
+                raise ValueError(f"k must be between 1 and the {len(positive)} rows, got {k!r}")
+            return PrecisionOracle(positive, k)
+        together = Groups(np.zeros(len(positive), dtype=np.intp))
+        return GroupF1Oracle(positive, together if self.measure == "f1" else data.groups)
+
+    def _measure(self, n_classes: int) -> GroupMeasure:
+        """What ``score`` reports of each group."""
+        by_name = {"accuracy": Accuracy(), "precision_at_k": PrecisionAtK(), "rocarea": ROCArea()}
+        return by_name.get(self.measure, FBeta())
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Score of each row.
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        X = check_rows(self, self._features(X))
+        return X @ self.coef_[0] + self.intercept_[0]
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The logistic function of the score: above one half where positive, but no chance.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, 2)
+        """
+        positive = expit(self.decision_function(X))
+        return np.column_stack([1.0 - positive, positive])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _with_ones(X: Any) -> Any:
+    """The rows with a constant column for the intercept."""
+    ones = np.ones((X.shape[0], 1))
+    if issparse(X):
+        return hstack([X, csr_matrix(ones)], format="csr")
+    return np.hstack([X.astype(np.float64, copy=False), ones])
