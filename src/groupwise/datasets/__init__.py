@@ -1,13 +1,19 @@
 """Generators as the papers describe them, and loaders of real data."""
 
+from groupwise.datasets.aggregates import make_aggregates
 from groupwise.datasets.loaders import data_folder, load_uci, load_wisdm
 from groupwise.datasets.sessions import GroupedData, make_sessions, make_triangle_sessions
+from groupwise.datasets.transfer import make_shifted_domains
+from groupwise.datasets.users import make_users
 
 __all__ = [
     "GroupedData",
     "data_folder",
     "load_uci",
     "load_wisdm",
+    "make_aggregates",
     "make_sessions",
+    "make_shifted_domains",
     "make_triangle_sessions",
+    "make_users",
 ]

@@ -69,7 +69,8 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     n_iter_no_change : int, default=10
     validation_fraction : float, default=0.2
         Share of the groups to hold out.
-    n_threads : int, default=None (all cores)
+    n_threads : int, default=None
+        ``None``: all cores, or one for small tables, where more would only wait.
     engine_params : dict, default=None
         Anything else, in the engine's own words; overrides the rest.
     group_column : str, default=None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from groupwise.boosting.hist_trees import lightgbm_input
+from groupwise.boosting.hist_trees import lightgbm_input, thread_count
 from groupwise.gbdt.engine import Objective, TreeOptions
 
 __all__ = ["LightGBMEngine", "LightGBMModel"]
@@ -21,7 +21,7 @@ class LightGBMEngine:
 
     def start(self, X: Any, options: TreeOptions, start_score: NDArray[Any]) -> "_LightGBMRun":
         n_outputs = 1 if start_score.ndim == 1 else start_score.shape[1]
-        params = _params(options, n_outputs)
+        params = _params(options, n_outputs, thread_count(options.n_threads, X))
         dataset = lgb.Dataset(
             lightgbm_input(X),
             label=np.zeros(X.shape[0], dtype=np.float32),
@@ -34,7 +34,7 @@ class LightGBMEngine:
         return _LightGBMRun(lgb.Booster(params, dataset), options.n_threads, can_split)
 
 
-def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
+def _params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
     depth = options.max_depth
     params = {
         "objective": "none",
@@ -52,7 +52,7 @@ def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
         "feature_fraction": options.feature_fraction,
         "max_bin": options.max_bins,
         "feature_pre_filter": False,
-        "num_threads": options.n_threads or 0,
+        "num_threads": n_threads,
         "seed": options.seed,
         "deterministic": True,
         "force_col_wise": True,
@@ -84,7 +84,7 @@ class _LightGBMRun:
 
     def round_score(self, X: Any, index: int) -> NDArray[Any]:
         options: dict[str, Any] = {"start_iteration": index, "num_iteration": 1}
-        options["num_threads"] = self.n_threads or 0
+        options["num_threads"] = thread_count(self.n_threads, X)
         return np.asarray(self.booster.predict(X, raw_score=True, **options))
 
     def model(self, n_rounds: int) -> "LightGBMModel":
@@ -112,8 +112,9 @@ class LightGBMModel:
         return self._booster
 
     def _predict(self, X: Any, **options: Any) -> Any:
+        threads = thread_count(self.n_threads, X)
         return self.booster.predict(
-            lightgbm_input(X), num_threads=self.n_threads or 0, validate_features=False, **options
+            lightgbm_input(X), num_threads=threads, validate_features=False, **options
         )
 
     def score(self, X: Any, first: int = 0, last: int | None = None) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.boosting.hist_trees import lightgbm_input as scipy_matrix
+from groupwise.boosting.hist_trees import thread_count
 from groupwise.gbdt.engine import Objective, TreeOptions
 
 __all__ = ["XGBoostEngine", "XGBoostModel"]
@@ -38,7 +39,8 @@ class XGBoostEngine:
             nthread=options.n_threads,
         )
         n_outputs = 1 if start_score.ndim == 1 else start_score.shape[1]
-        booster = _xgboost().Booster(_params(options, n_outputs), [data])
+        threads = thread_count(options.n_threads, X)
+        booster = _xgboost().Booster(_params(options, n_outputs, threads), [data])
         return _XGBoostRun(booster, data, options)
 
 
@@ -57,7 +59,7 @@ def _matrix(X: Any, categorical: tuple[int, ...], n_threads: int | None) -> Any:
     )
 
 
-def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
+def _params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
     params: dict[str, Any] = {
         "tree_method": "hist",
         "base_score": 0.0,
@@ -68,7 +70,7 @@ def _params(options: TreeOptions, n_outputs: int) -> dict[str, Any]:
         "subsample": options.subsample,
         "colsample_bytree": options.feature_fraction,
         "max_bin": options.max_bins,
-        "nthread": options.n_threads or 0,
+        "nthread": n_threads,
         "seed": options.seed,
         "verbosity": 0,
     }
