@@ -48,7 +48,7 @@ class NoisyOrLoss(GroupLoss):
     >>> import numpy as np
     >>> from groupwise import Groups
     >>> loss = NoisyOrLoss().bind(np.array([1, 0]), Groups([0, 0, 1]))
-    >>> round(loss.value(np.zeros(3)), 6) == round(-np.log(0.75) - np.log(0.5), 6)
+    >>> bool(np.isclose(loss.value(np.zeros(3)), -np.log(0.75) - np.log(0.5)))
     True
     """
 
@@ -157,7 +157,7 @@ class SmoothMaxLoss(GroupLoss):
     >>> from groupwise import Groups
     >>> loss = SmoothMaxLoss(sharpness=1e3).bind(np.array([1]), Groups([0, 0]))
     >>> loss.gradient(np.array([0.0, -5.0])).tolist()
-    [-0.4998266..., -0.0]
+    [-0.50017..., -0.0]
     """
 
     sharpness: float = 2.0

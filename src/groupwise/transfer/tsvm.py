@@ -79,7 +79,7 @@ class TransductiveSVC(BaseTransferClassifier):
     >>> from groupwise.transfer import TransductiveSVC
     >>> X, y = np.array([[-1.0], [0.6]]), np.array(["a", "b"])
     >>> crowd = np.array([[-1.2], [-0.9], [-0.3], [0.1], [1.0], [1.1], [1.3], [0.9]])
-    >>> clf = TransductiveSVC().fit(X, y, X_unlabeled=crowd)
+    >>> clf = TransductiveSVC(C=1.0).fit(X, y, X_unlabeled=crowd)
     >>> clf.predict([[0.2]]).item()
     'a'
     """
