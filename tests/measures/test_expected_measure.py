@@ -16,7 +16,7 @@ from groupwise.measures import (
     FBeta,
     add_relative_features,
 )
-from groupwise.measures.expected import best_f_cuts
+from groupwise.measures.expected import best_f_cuts, with_own_shares
 
 FAST = BoostedRowsClassifier(n_estimators=30, n_threads=1)
 
@@ -93,7 +93,9 @@ def test_groups_that_must_have_a_positive_get_one():
 
 def test_the_classifier_decides_by_the_cuts():
     u = make_users(40, n_rows=50, random_state=0)
-    clf = ExpectedMeasureClassifier(FAST, random_state=0).fit(u.X, u.y, groups=u.groups)
+    clf = ExpectedMeasureClassifier(FAST, strength=np.inf, random_state=0).fit(
+        u.X, u.y, groups=u.groups
+    )
     assert not clf.may_be_empty_  # every user has a positive row
     p = clf.predict_proba(u.X)[:, 1]
     cuts = best_f_cuts(p, Groups(u.groups), may_be_empty=False)
@@ -118,10 +120,43 @@ def test_it_raises_the_group_mean_f1_of_new_users():
         assert difference.mean() > 2 * difference.std() / np.sqrt(400)
 
 
+def test_own_shares_are_a_fixed_point_and_find_the_truth():
+    """Two groups with shares of 5 % and 50 %, chances made for 20 %."""
+    rng = np.random.default_rng(0)
+    groups = Groups(np.repeat([0, 1], 20_000))
+    y = rng.uniform(size=40_000) < np.array([0.05, 0.5])[groups.codes]
+    evidence = rng.normal(size=40_000) + 2.0 * y
+    log_odds = 2.0 * evidence - 2.0 + np.log(0.2 / 0.8)  # Gaussians two apart, share 20 %
+    moved = with_own_shares(log_odds, groups, share=0.2, strength=0.0)
+    np.testing.assert_allclose(groups.mean(1 / (1 + np.exp(-moved))), [0.05, 0.5], atol=0.015)
+    assert len(np.unique(np.round(moved - log_odds, 9))) == 2
+    prior = with_own_shares(log_odds, groups, share=0.2, strength=2000.0)
+    own = groups.mean(1 / (1 + np.exp(-prior)))
+    offset = (prior - log_odds)[groups.first_rows]
+    pulled = (2000 * 0.2 + 20_000 * own) / 22_000
+    np.testing.assert_allclose(offset, np.log(pulled / (1 - pulled) / 0.25), atol=1e-4)
+    unchanged = with_own_shares(log_odds, groups, share=0.2, strength=np.inf)
+    np.testing.assert_array_equal(unchanged, log_odds)
+
+
+def test_strength_is_chosen_on_held_out_groups():
+    u = make_users(60, n_rows=60, random_state=0)
+    X = add_relative_features(u.X, u.groups)
+    clf = ExpectedMeasureClassifier(FAST, random_state=0).fit(X, u.y, groups=u.groups)
+    best = max(clf.held_out_measure_, key=clf.held_out_measure_.get)
+    assert clf.strength_ == best < np.inf  # users do differ in their share of positives
+    fixed = ExpectedMeasureClassifier(FAST, strength=7, random_state=0)
+    assert fixed.fit(X, u.y, groups=u.groups).strength_ == 7
+    assert ExpectedMeasureClassifier(FAST).fit(X, u.y).strength_ == np.inf
+    with pytest.raises(ValueError, match="strength must be"):
+        ExpectedMeasureClassifier(FAST, strength=-1).fit(X, u.y)
+
+
 def test_measures_and_estimators():
     u = make_users(20, n_rows=40, random_state=1)
     given = {"X": u.X, "y": u.y, "groups": u.groups}
-    accuracy = ExpectedMeasureClassifier(GaussianNB(), measure="accuracy").fit(**given)
+    accuracy = ExpectedMeasureClassifier(GaussianNB(), measure="accuracy", strength=np.inf)
+    accuracy.fit(**given)
     np.testing.assert_array_equal(
         accuracy.predict(u.X, groups=u.groups), accuracy.estimator_.predict(u.X)
     )

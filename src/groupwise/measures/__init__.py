@@ -9,6 +9,7 @@ from groupwise.measures.measure import CallableMeasure, GroupMeasure
 from groupwise.measures.ranking import NDCG, AveragePrecision, PrecisionAtK, ROCArea
 from groupwise.measures.registry import get_measure
 from groupwise.measures.relative import add_relative_features
+from groupwise.measures.scorer import make_measure_scorer
 from groupwise.measures.stumps import MeasureStumps
 from groupwise.measures.summary import (
     GroupMean,
@@ -44,5 +45,6 @@ __all__ = [
     "WorstGroup",
     "add_relative_features",
     "get_measure",
+    "make_measure_scorer",
     "score_groups",
 ]

@@ -1,6 +1,7 @@
 """One-slack cutting planes: a small quadratic program that grows by one constraint a time."""
 
 import logging
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,7 +119,7 @@ def minimise(X: Any, oracle: Oracle, C: float, *, tol: float, max_cuts: int) -> 
     total = C * oracle.n_units
     qp = SimplexQP(total)
     vectors = np.zeros((0, X.shape[1]))
-    best, primal, dual = np.zeros(X.shape[1]), np.finfo(float).max, 0.0
+    best, primal, dual = np.zeros(X.shape[1]), sys.float_info.max, 0.0
     coef, bold = best, False
     while primal - dual > tol * primal and len(vectors) < max_cuts:
         point = coef if bold else best + _STEP * (coef - best)
@@ -133,6 +134,6 @@ def minimise(X: Any, oracle: Oracle, C: float, *, tol: float, max_cuts: int) -> 
         vectors = np.vstack([vectors, vector])
         before, dual = dual, max(dual, qp.solve(0.01 * tol * primal))
         coef = qp.alpha[1:] @ vectors
-        bold = dual - before < 0.1 * tol * primal and not bold
+        bold = bool(dual - before < 0.1 * tol * primal) and not bold
     logger.info("%d cuts, objective %.6g, lower bound %.6g", len(vectors), primal, dual)
     return Solution(best, primal, dual, len(vectors))

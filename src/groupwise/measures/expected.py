@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from groupwise.groups import Groups
 
-__all__ = ["GroupCuts", "best_f_cuts"]
+__all__ = ["GroupCuts", "best_f_cuts", "with_own_shares"]
 
 # Chances are kept this far from 0 and 1.
 _EDGE = 1e-12
@@ -85,6 +85,46 @@ def best_f_cuts(
     none = np.exp(np.add.reduceat(np.log1p(-p), first)) if may_be_empty else np.zeros(len(first))
     n_said = np.where(best > none + 1e-12, best_k, 0)
     return GroupCuts(n_said, _cut(logit(p), first, n_said, groups.sizes), np.maximum(best, none))
+
+
+def with_own_shares(
+    log_odds_row: NDArray[Any], groups: Groups, *, share: float, strength: float
+) -> NDArray[Any]:
+    r"""Move the rows' log-odds to the share of positives of their own group.
+
+    A model learns the overall share of positives; groups differ from it. If only the shares differ,
+    not what positives look like, a group's log-odds are the model's plus one constant, which the
+    group's own rows tell without labels: with :math:`\pi_i` its share and s the ``strength``,
+
+    .. math:: p_{ij} = \sigma\big(l_{ij} + \mathrm{logit}\,\pi_i - \mathrm{logit}\,\pi\big),
+              \qquad \pi_i = \frac{s \pi + \sum_j p_{ij}}{s + m_i}
+
+    are repeated to their fixed point, the most likely share under a Beta prior (expectation
+    maximisation; Saerens, Latinne and Decaestecker 2002 for the case s = 0).
+
+    Parameters
+    ----------
+    log_odds_row : ndarray of shape (n_rows,)
+    groups : Groups
+    share : float
+        The overall share :math:`\pi`, in (0, 1).
+    strength : float
+        How many rows of the overall share each group starts with; ``inf`` changes nothing.
+
+    Returns
+    -------
+    log_odds_row : ndarray of shape (n_rows,)
+    """
+    if np.isinf(strength):
+        return log_odds_row
+    offset = np.zeros(len(groups))
+    for _ in range(100):
+        total = groups.sum(expit(log_odds_row + offset[groups.codes]))
+        own = np.clip((strength * share + total) / (strength + groups.sizes), _EDGE, 1.0 - _EDGE)
+        before, offset = offset, logit(own) - logit(share)
+        if np.abs(offset - before).max() < 1e-6:
+            break
+    return log_odds_row + offset[groups.codes]
 
 
 def _expected_f(

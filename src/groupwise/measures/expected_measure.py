@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logit
+from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -12,10 +12,16 @@ from groupwise.groups import Groups
 from groupwise.measures.base import BaseMeasureClassifier, fit_rows
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
 from groupwise.measures.counts import Accuracy, FBeta
-from groupwise.measures.expected import best_f_cuts
-from groupwise.validation import check_groups, check_rows, split_group_column
+from groupwise.measures.expected import best_f_cuts, with_own_shares
+from groupwise.measures.measure import GroupMeasure
+from groupwise.measures.summary import GroupMean
+from groupwise.model_selection import WholeGroupKFold
+from groupwise.validation import GroupedRows, check_groups, check_rows, split_group_column
 
 __all__ = ["ExpectedMeasureClassifier"]
+
+# Tried on held-out groups; of equally good ones the first, the weakest change.
+_STRENGTHS = (np.inf, 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 
 
 class ExpectedMeasureClassifier(BaseMeasureClassifier):
@@ -27,7 +33,9 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
     computes, for every group, the expected F of calling its k most likely rows positive, exactly
     for independent labels, and takes the best k (:func:`groupwise.measures.expected.best_f_cuts`).
 
-    If no group was without positives in training, groups are taken to have at least one, and each
+    Before that, chances may be moved to the group's own share of positives, as far as its rows tell
+    (:func:`groupwise.measures.expected.with_own_shares`); how far is chosen on held-out groups. And
+    if no group was without positives in training, groups are taken to have at least one, and each
     gets at least one row called positive.
 
     Parameters
@@ -37,15 +45,26 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         honest (calibrated), for which scikit-learn's ``CalibratedClassifierCV`` can help.
     measure : str or GroupMeasure, default="f1"
         ``"f1"``, :class:`FBeta` or ``"accuracy"`` (whose best cut is one half everywhere).
+    strength : float or "tuned", default="tuned"
+        How many rows of the overall share of positives each group's own share starts with; ``inf``
+        takes the chances as they are. ``"tuned"`` takes the best mean measure of held-out groups
+        (``cv`` more fits); without groups it is ``inf``.
+    cv : int, default=3
+        Number of folds of whole groups for it.
     group_column : str, default=None
     random_state : int, RandomState instance or None, default=None
-        For the estimator.
+        For the folds and the estimator.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
     estimator_ : classifier
         Fitted.
+    share_ : float
+        Share of positive rows in training.
+    strength_ : float
+    held_out_measure_ : dict or None
+        Mean measure of the held-out groups for each strength tried.
     may_be_empty_ : bool
         Whether groups may be without positives.
     n_groups_ : int
@@ -58,6 +77,8 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
 
     References
     ----------
+    M. Saerens, P. Latinne and C. Decaestecker (2002). Adjusting the outputs of a classifier to new
+    a priori probabilities. Neural Computation.
     N. Ye, K. Chai, W. Lee and H. Chieu (2012). Optimizing F-measures: a tale of two approaches.
     ICML. The integral is ours.
 
@@ -82,11 +103,15 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         estimator: Any = None,
         *,
         measure: Any = "f1",
+        strength: float | str = "tuned",
+        cv: int = 3,
         group_column: str | None = None,
         random_state: Any = None,
     ):
         self.estimator = estimator
         self.measure = measure
+        self.strength = strength
+        self.cv = cv
         self.group_column = group_column
         self.random_state = random_state
 
@@ -113,16 +138,49 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
                 "the best labelling is known for accuracy and F measures, not for "
                 f"{measure!r}; ThresholdTunedClassifier serves any measure"
             )
+        if self.strength != "tuned" and not float(self.strength) >= 0:
+            raise ValueError(f"strength must be 'tuned' or a number >= 0, got {self.strength!r}")
         data = self._check_training(X, y, groups)
         self._check_two_classes()
         estimator = self._estimator()
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"{type(estimator).__name__} has no predict_proba")
         rng = check_random_state(self.random_state)
-        self.estimator_ = fit_rows(estimator, data.X, data.y_row, data.groups.codes, rng)
+        self.share_ = float(data.y_row.mean())
         some_empty = bool((data.groups.sum(data.y_row) == 0).any())
         self.may_be_empty_ = some_empty and measure.without_positives == "count"
+        self.strength_, self.held_out_measure_ = self._tune(data, measure, rng)
+        self.estimator_ = fit_rows(estimator, data.X, data.y_row, data.groups.codes, rng)
         return self
+
+    def _tune(
+        self, data: GroupedRows, measure: FBeta | Accuracy, rng: np.random.RandomState
+    ) -> tuple[float, dict[float, float] | None]:
+        """The strength, and the mean measure of held-out groups for each one tried."""
+        if self.strength != "tuned":
+            return float(self.strength), None
+        if data.groups.n_groups == data.groups.n_rows:
+            return np.inf, None
+        folds = WholeGroupKFold(self.cv, stratify=False, random_state=rng)
+        codes = data.groups.codes
+        log_odds = np.empty(len(codes))
+        for train, test in folds.split(codes, groups=codes):
+            model = fit_rows(self._estimator(), data.X[train], data.y_row[train], codes[train], rng)
+            log_odds[test] = _log_odds(model.predict_proba(data.X[test]))
+        means = {}
+        for strength in _STRENGTHS:
+            score_row = self._decide(log_odds, data.groups, measure, strength)
+            means[strength] = GroupMean()(measure.of(data.y_row, score_row, data.groups))
+        return max(means, key=lambda strength: means[strength]), means
+
+    def _decide(
+        self, log_odds: NDArray[Any], groups: Groups, measure: GroupMeasure, strength: float
+    ) -> NDArray[Any]:
+        moved = with_own_shares(log_odds, groups, share=self.share_, strength=strength)
+        if not isinstance(measure, FBeta):
+            return moved
+        cuts = best_f_cuts(expit(moved), groups, beta=measure.beta, may_be_empty=self.may_be_empty_)
+        return moved - cuts.cut[groups.codes]
 
     def _estimator(self) -> Any:
         return BoostedRowsClassifier() if self.estimator is None else self.estimator
@@ -149,15 +207,12 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         -------
         score : ndarray of shape (n_rows,)
         """
-        positive = self.predict_proba(X)[:, 1]
-        log_odds = logit(np.clip(positive, 1e-12, 1.0 - 1e-12))
+        log_odds = _log_odds(self.predict_proba(X))
         groups = split_group_column(X, self.group_column, groups, required=False)[1]
-        measure = self._measure(2)
-        if groups is None or not isinstance(measure, FBeta):
+        if groups is None:
             return log_odds
         encoded = check_groups(groups, _num_samples(X))
-        cuts = best_f_cuts(positive, encoded, beta=measure.beta, may_be_empty=self.may_be_empty_)
-        return log_odds - cuts.cut[encoded.codes]
+        return self._decide(log_odds, encoded, self._measure(2), self.strength_)
 
     def predict(self, X: Any, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
         """Predict the class of each row, in view of its group.
@@ -198,3 +253,7 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         tags.input_tags.allow_nan = inner.allow_nan
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _log_odds(proba_row: NDArray[Any]) -> NDArray[Any]:
+    return logit(np.clip(proba_row[:, 1], 1e-12, 1.0 - 1e-12))

@@ -1,0 +1,110 @@
+"""How the groups' scores are spread, and which group is worst."""
+
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from groupwise.measures.summary import score_groups
+
+__all__ = ["GroupScoresDisplay"]
+
+
+class GroupScoresDisplay:
+    """Share of groups below each score, one line per method, the worst group named.
+
+    Parameters
+    ----------
+    values : dict of str to Series
+        One value per group, indexed by the group's name; NaN leaves a group out.
+
+    Examples
+    --------
+    >>> from groupwise.datasets.users import make_users
+    >>> from groupwise.measures import FocusedAdaBoostClassifier
+    >>> from groupwise.plotting.measures import GroupScoresDisplay
+    >>> u = make_users(n_users=20, random_state=0)
+    >>> clf = FocusedAdaBoostClassifier(n_estimators=5).fit(u.X, u.y, groups=u.groups)
+    >>> display = GroupScoresDisplay.from_estimator(clf, u.X, u.y, groups=u.groups)
+    >>> display.ax_.get_xlabel()
+    'measure of a group'
+    """
+
+    def __init__(self, values: dict[str, ArrayLike]):
+        self.values: dict[str, Any] = {
+            name: pd.Series(value).dropna() for name, value in values.items()
+        }
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: Any = None,
+        measure: Any = "f1",
+        ax: Any = None,
+    ) -> "GroupScoresDisplay":
+        """Draw the groups' scores of a fitted model with ``decision_function``."""
+        return cls.from_predictions(
+            y,
+            {type(estimator).__name__: estimator.decision_function(X)},
+            groups=groups,
+            measure=measure,
+            classes=estimator.classes_,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        score_row: dict[str, ArrayLike],
+        *,
+        groups: Any = None,
+        measure: Any = "f1",
+        classes: Any = None,
+        ax: Any = None,
+    ) -> "GroupScoresDisplay":
+        """Draw the groups' scores of one or more methods' row scores."""
+        values = {
+            name: score_groups(y, score, groups, measure=measure, classes=classes).table["value"]
+            for name, score in score_row.items()
+        }
+        return cls.from_values(values, ax=ax)
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any], *, ax: Any = None) -> "GroupScoresDisplay":
+        """Draw values that were computed before."""
+        return cls(values).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> "GroupScoresDisplay":
+        """Draw on the given axes, or on a new figure."""
+        if ax is None:
+            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+        for name, value in self.values.items():
+            ordered = value.sort_values(kind="stable")
+            share = np.arange(1, len(ordered) + 1) / len(ordered)
+            (line,) = ax.step(
+                ordered, share, where="post", label=f"{name} (mean {ordered.mean():.3f})"
+            )
+            ax.plot(ordered.iloc[:1], share[:1], "o", color=line.get_color(), ms=4)
+            ax.annotate(
+                f"worst: {ordered.index[0]}",
+                (ordered.iloc[0], share[0]),
+                xytext=(4, 4),
+                textcoords="offset points",
+                fontsize="small",
+                color=line.get_color(),
+            )
+        ax.set(
+            xlabel="measure of a group", ylabel="share of groups at or below", xlim=(-0.02, 1.02)
+        )
+        ax.set_ylim(0, 1.02)
+        ax.legend(frameon=False)
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
