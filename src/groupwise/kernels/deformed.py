@@ -82,7 +82,9 @@ class FeaturePath:
             return Whitening(None)
         system = rho * self._smoothness
         system[np.diag_indices_from(system)] += 1.0
-        return Whitening(cho_factor(system, lower=True, overwrite_a=True, check_finite=False)[0])
+        # The transpose of a symmetric matrix is itself, in the order that LAPACK wants.
+        factor = cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)[0]
+        return Whitening(factor)
 
 
 @dataclass(frozen=True)

@@ -56,17 +56,16 @@ class LandmarkFeatures:
         check_dense(Z.shape[0], "rows")
         gram = kernel(Z, Z)
         scale = max(float(gram.diagonal().max()), np.finfo(float).tiny)
-        lower, pivot, rank, _ = lapack.dpstrf(
-            np.asfortranarray(gram), tol=tolerance * scale, lower=1, overwrite_a=1
-        )
+        # The transpose of a symmetric matrix is itself, in the order that LAPACK wants.
+        lower, pivot, rank, _ = lapack.dpstrf(gram.T, tol=tolerance * scale, lower=1, overwrite_a=1)
         rank = max(int(rank), 1)
-        lower = np.tril(lower)[:, :rank]
-        if lower[0, 0] == 0.0:  # a linear kernel of rows that are all zero
-            lower[0, 0] = 1.0
+        upper = np.triu(lower.T[:rank])
+        if upper[0, 0] == 0.0:  # a linear kernel of rows that are all zero
+            upper[0, 0] = 1.0
         order = pivot - 1
-        values = np.empty_like(lower, order="C")
-        values[order] = lower
-        return cls(kernel, Z[order[:rank]], np.ascontiguousarray(lower[:rank])), values
+        values = np.empty((len(order), rank))
+        values[order] = upper.T
+        return cls(kernel, Z[order[:rank]], upper[:, :rank].T), values
 
     @classmethod
     def sample(
@@ -103,8 +102,11 @@ class LandmarkFeatures:
 
     def times(self, X: Any, weights: NDArray[Any]) -> NDArray[Any]:
         """``Phi @ weights`` in blocks: scores of any number of rows."""
-        dual = solve_triangular(self.factor, weights, lower=True, trans=1, check_finite=False)
-        return self.kernel.times(X, self.landmarks, dual)
+        return self.kernel.times(X, self.landmarks, self.dual(weights))
+
+    def dual(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Weights of kernel values with the landmarks, from weights of the features."""
+        return solve_triangular(self.factor, weights, lower=True, trans=1, check_finite=False)
 
     def smoothness(self, X: Any, laplacian: Any) -> NDArray[Any]:
         """``Phi' R Phi``, (n_components, n_components); float32 features above a gigabyte."""
@@ -118,10 +120,18 @@ class LandmarkFeatures:
 
 def quadratic(phi: NDArray[Any], laplacian: Any) -> NDArray[Any]:
     """``Phi' R Phi``, the rows of R taken in blocks."""
-    out = np.zeros((phi.shape[1], phi.shape[1]))
+    n_columns = phi.shape[1]
+    out = np.zeros((n_columns, n_columns))
     laplacian = laplacian.astype(phi.dtype)
-    step = max(1, 4 * BLOCK_BYTES // (phi.itemsize * max(1, phi.shape[1])))
+    step = max(1, 4 * BLOCK_BYTES // (phi.itemsize * max(1, n_columns)))
+    quarter = max(1, -(-n_columns // 4))
     for start in range(0, len(phi), step):
         rows = slice(start, start + step)
-        out += phi[rows].T @ (laplacian[rows] @ phi)
-    return 0.5 * (out + out.T)
+        smoothed = laplacian[rows] @ phi
+        for left in range(0, n_columns, quarter):  # what is below the diagonal suffices
+            columns = slice(left, left + quarter)
+            out[left:, columns] += phi[rows, left:].T @ smoothed[:, columns]
+    for left in range(0, n_columns, quarter):
+        right = left + quarter
+        out[left:right, right:] = out[right:, left:right].T
+    return out

@@ -10,15 +10,16 @@ from sklearn.utils import check_random_state
 
 from groupwise.groups import Groups
 from groupwise.kernels import FeaturePath, LandmarkFeatures, fit_kernel
+from groupwise.kernels.deformed import Whitening
 from groupwise.kernels.features import quadratic
 from groupwise.proportions._absolute import solve_l1
 from groupwise.proportions._least_squares import GroupSpectrum
-from groupwise.proportions._manifold import Settings
+from groupwise.proportions._manifold import Expansion, Settings, membership, solve_in_features
 
 __all__ = ["Grid", "Selection", "chosen", "draw_folds", "select"]
 
-# Below this a pivot changes no choice among grid points; the chosen model is then fitted exactly.
-_TOLERANCE = 1e-8
+# Pivots of the kernel matrix below this are rounding errors.
+_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,19 @@ class Selection:
     gamma1: float
     gamma2: float
     error: NDArray[Any]
+    _best: "_AtRho"
+
+    def fit(
+        self, settings: Settings, X: Any, groups: Groups, target_group: NDArray[Any]
+    ) -> tuple[Expansion, NDArray[Any]]:
+        """The chosen model, from what its selection left, and its values on the rows."""
+        best = self._best
+        model = solve_in_features(
+            chosen(settings, self), best.features.map, best.whitening, best.Z, groups, target_group
+        )
+        if best.features.phi is None:
+            return model.expansion(), model.values(X)
+        return model.expansion(), best.features.phi @ model.weights + model.bias
 
 
 @dataclass(frozen=True)
@@ -121,14 +135,15 @@ def select(
         folds = draw_folds(X, groups, target_group, n_folds, settings.random_state)
     problem = _Problem(settings, X, groups, target_group, folds, rebuild=goal == "induction")
     error = np.empty((len(grid.widths), len(grid.rhos), len(grid.lambdas)))
-    unit = np.empty((len(grid.widths), len(grid.rhos)))
+    best: _AtRho | None = None
     for w, width in enumerate(grid.widths):
-        for r, (value, scale) in enumerate(_along_rho(problem, float(width), grid)):
-            error[w, r], unit[w, r] = value, scale
-    best = np.unravel_index(int(np.argmin(error)), error.shape)
-    gamma1 = float(grid.lambdas[best[2]] * unit[best[:2]])
-    gamma2 = float(grid.rhos[best[1]]) * gamma1
-    return Selection(float(grid.widths[best[0]]), gamma1, gamma2, error)
+        for r, at in enumerate(_along_rho(problem, float(width), grid)):
+            error[w, r] = at.error
+            if best is None or at.error.min() < best.error.min():
+                best = at
+    assert best is not None
+    gamma1 = float(grid.lambdas[best.error.argmin()] * best.unit)
+    return Selection(best.width, gamma1, best.rho * gamma1, error, best)
 
 
 def draw_folds(
@@ -141,8 +156,20 @@ def draw_folds(
     return np.array_split(order[drawn], min(n_folds, groups.n_groups))
 
 
-def _along_rho(problem: _Problem, width: float, grid: Grid) -> Iterator[tuple[NDArray[Any], float]]:
-    """For each rho: the error at every lambda, and the unit of gamma1 on all groups."""
+@dataclass(frozen=True)
+class _AtRho:
+    """What one width and rho come to: the error at every lambda, and what a fit needs."""
+
+    width: float
+    rho: float
+    error: NDArray[Any]
+    unit: float
+    features: "_Features"
+    whitening: Whitening
+    Z: NDArray[Any]
+
+
+def _along_rho(problem: _Problem, width: float, grid: Grid) -> Iterator[_AtRho]:
     features = _Features(problem, width, with_graph=bool((grid.rhos > 0).any()))
     everything = np.arange(problem.groups.n_groups)
     whole_path = features.path(everything)
@@ -151,17 +178,18 @@ def _along_rho(problem: _Problem, width: float, grid: Grid) -> Iterator[tuple[ND
         for held_out in problem.folds or []
     ]
     for rho in grid.rhos:
-        whole = whole_path.at(rho)
-        Z = whole.apply(features.sums)
-        unit = float((Z**2).sum() / len(Z))
+        whitening = whole_path.at(rho)
+        Z = whitening.apply(features.sums)
         if problem.folds is None:
-            yield _left_out(problem, Z, grid.lambdas), unit
+            error = _left_out(problem, Z, grid.lambdas)
         else:
-            total = np.zeros(len(grid.lambdas))
+            error = np.zeros(len(grid.lambdas))
             for held_out, path in zip(problem.folds, fold_paths, strict=True):
-                Z = path.at(rho).apply(features.sums)
-                total += _held_out(problem, Z, held_out, grid.lambdas)
-            yield total / problem.groups.n_groups, unit
+                Z_fold = path.at(rho).apply(features.sums) if path is not whole_path else Z
+                error += _held_out(problem, Z_fold, held_out, grid.lambdas)
+            error /= problem.groups.n_groups
+        unit = float((Z**2).sum() / len(Z))
+        yield _AtRho(width, float(rho), error, unit, features, whitening, Z)
 
 
 class _Features:
@@ -171,16 +199,16 @@ class _Features:
         self._problem, self._with_graph = problem, with_graph
         settings, X = problem.settings, problem.X
         kernel = fit_kernel(settings.kernel, width, X)
-        self._phi: NDArray[Any] | None = None
+        self.phi: NDArray[Any] | None = None
         if settings.n_components is None:
-            _, self._phi = LandmarkFeatures.fit_transform(kernel, X, tolerance=_TOLERANCE)
-            self.sums = problem.groups.sum(self._phi)
+            self.map, self.phi = LandmarkFeatures.fit_transform(kernel, X, tolerance=_TOLERANCE)
+            self.sums = membership(problem.groups) @ self.phi
         else:
             rng = check_random_state(settings.random_state)
-            features = LandmarkFeatures.sample(kernel, X, settings.n_components, rng)
-            self.sums = features.group_sums(X, problem.groups)
+            self.map = LandmarkFeatures.sample(kernel, X, settings.n_components, rng)
+            self.sums = self.map.group_sums(X, problem.groups)
             if with_graph and settings.level == "row":
-                self._phi = features.transform(X)
+                self.phi = self.map.transform(X)
 
     def path(self, part: NDArray[np.intp]) -> FeaturePath:
         """The deformed kernel with a graph of these groups (or their rows) only."""
@@ -195,8 +223,10 @@ class _Features:
         inside = np.zeros(problem.groups.n_groups, dtype=bool)
         inside[part] = True
         rows = np.flatnonzero(inside[problem.groups.codes])
-        assert self._phi is not None
-        return FeaturePath(quadratic(self._phi[rows], graph.laplacian(problem.X[rows])))
+        assert self.phi is not None
+        if len(part) == problem.groups.n_groups:
+            return FeaturePath(quadratic(self.phi, graph.laplacian(problem.X)))
+        return FeaturePath(quadratic(self.phi[rows], graph.laplacian(problem.X[rows])))
 
 
 def _left_out(problem: _Problem, Z: NDArray[Any], lambdas: NDArray[Any]) -> NDArray[Any]:

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions._input import AggregateRows
-from groupwise.proportions._manifold import Settings, fit_manifold
-from groupwise.proportions._selection import Grid, chosen, select
+from groupwise.proportions._manifold import Settings
+from groupwise.proportions._selection import Grid, select
 from groupwise.proportions.manifold import SoftLabelClassifier, aggregate_targets
 
 __all__ = ["ManifoldAOCClassifierCV", "default_widths"]
@@ -145,8 +145,9 @@ class ManifoldAOCClassifierCV(SoftLabelClassifier):
 
     def _fit_values(self, data: AggregateRows) -> NDArray[Any]:
         target_group = aggregate_targets(data)
+        settings = self._settings()
         selection = select(
-            self._settings(),
+            settings,
             data.X,
             data.groups,
             target_group,
@@ -158,8 +159,7 @@ class ManifoldAOCClassifierCV(SoftLabelClassifier):
         self.gamma1_ = selection.gamma1
         self.gamma2_ = selection.gamma2
         self.error_ = selection.error
-        settings = chosen(self._settings(), selection)
-        self.model_, values_row = fit_manifold(settings, data.X, data.groups, target_group)
+        self.model_, values_row = selection.fit(settings, data.X, data.groups, target_group)
         return values_row
 
     def _values(self, X: Any) -> NDArray[Any]:
