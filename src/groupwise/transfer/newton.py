@@ -5,12 +5,15 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import expit
 
 __all__ = ["LOSSES", "Plane", "fit_plane", "plane_objective"]
 
 _MAX_NEWTON = 200
 _MAX_CG = 100
+# Up to so many dense features the Hessian is formed and factorised.
+_FEW_FEATURES = 200
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,8 @@ def _newton_step(
     X: Any, transposed: Any, curvature: NDArray, grad: NDArray, grad_b: float, accuracy: float
 ) -> tuple[NDArray, float]:
     """Solve H step = -grad by conjugate gradients, H = [I + X'DX, X'D1; 1'DX, 1'D1]."""
+    if len(grad) <= _FEW_FEATURES and not issparse(X):
+        return _direct_step(X, curvature, grad, grad_b)
     total = curvature.sum()
     # the intercept's scale: without it one stiff direction sets the pace
     scale_b = 1.0 / np.sqrt(max(total, 1e-12))
@@ -129,6 +134,20 @@ def _newton_step(
         way = residual + (square / previous) * way
         way_b = residual_b + (square / previous) * way_b
     return step, step_b * scale_b
+
+
+def _direct_step(
+    X: NDArray, curvature: NDArray, grad: NDArray, grad_b: float
+) -> tuple[NDArray, float]:
+    """The same by one factorisation, where the Hessian is small."""
+    bent = X * curvature[:, None]
+    hessian = np.empty((len(grad) + 1, len(grad) + 1))
+    hessian[:-1, :-1] = X.T @ bent
+    hessian[:-1, :-1].flat[:: len(grad) + 1] += 1.0
+    hessian[-1, :-1] = hessian[:-1, -1] = bent.sum(axis=0)
+    hessian[-1, -1] = max(curvature.sum(), 1e-12)
+    step = -np.linalg.solve(hessian, np.append(grad, grad_b))
+    return step[:-1], float(step[-1])
 
 
 def _line_search(

@@ -148,51 +148,68 @@ def boost(
     rounds : Rounds
     """
     with np.errstate(divide="ignore"):
-        log_weight = np.log(weight_row)
-    log_weight = log_weight - logsumexp(log_weight)
-    n_source = int(np.count_nonzero(~is_target))
-    log_beta = float(np.log(source_beta(n_source, plan.n_rounds)))
-    kept_odds = _log_odds(log_weight, is_target) if n_source else 0.0
+        log_weight, weight = _normalised(np.log(weight_row))
+    source, in_target = np.flatnonzero(~is_target), np.flatnonzero(is_target)
+    log_beta = float(np.log(source_beta(len(source), plan.n_rounds)))
+    kept_odds = _log_odds(log_weight, is_target) if len(source) else 0.0
     votes, errors, betas, seen = [], [], [], []
-    history = [_Snapshot.of(log_weight, is_target, domains)]
+    mass, effective = [domains.sum(weight)], [_effective_number(log_weight[source])]
     for _ in range(plan.n_rounds):
-        weight = np.exp(log_weight)
         output = run.fit(target, plan.for_learner(weight, target))
-        loss, error, side = _judge(row_loss(output, target), log_weight, is_target, plan.n_classes)
+        loss, error, side = _judge(row_loss(output, target), log_weight, in_target, plan.n_classes)
         if error >= 1.0 - 1.0 / plan.n_classes and plan.n_classes > 2:
             break
         beta = max(error, LEAST_ERROR) / (1.0 - max(error, LEAST_ERROR))
         vote = -np.log(beta) + np.log(plan.n_classes - 1)
         log_weight = log_weight + np.where(is_target, vote, log_beta) * loss
-        if n_source:
+        if len(source) and plan.source_mass != "free":
             log_weight = _correct_drift(log_weight, weight, is_target, plan.source_mass, kept_odds)
-        log_weight -= logsumexp(log_weight)
+        log_weight, weight = _normalised(log_weight)
         votes.append(side * vote)
         errors.append(error)
         betas.append(beta)
-        history.append(_Snapshot.of(log_weight, is_target, domains))
+        mass.append(domains.sum(weight))
+        effective.append(_effective_number(log_weight[source]))
         if watched is not None:
             seen.append(output[watched])
-        if error == 0.0 and (n_source == 0 or not loss[~is_target].any()):
+        if error == 0.0 and not loss[source].any():
             break  # no weight moves any more
     return Rounds(
         np.array(votes),
         np.array(errors),
         np.array(betas),
         float(np.exp(log_beta)),
-        np.array([snapshot.domain_mass for snapshot in history]),
-        np.array([snapshot.effective_source_rows for snapshot in history]),
-        np.exp(log_weight),
+        np.array(mass),
+        np.array(effective),
+        weight,
         seen,
         plan.n_classes,
     )
 
 
+def _normalised(log_weight: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Logarithms of weights with sum 1, and the weights."""
+    log_weight = log_weight - log_weight.max()
+    weight = np.exp(log_weight)
+    total = weight.sum()
+    weight /= total
+    log_weight -= np.log(total)
+    return log_weight, weight
+
+
+def _effective_number(log_weight: NDArray[Any]) -> float:
+    """How many equal weights would be as uneven as these: (sum w)^2 / sum w^2."""
+    if len(log_weight) == 0:
+        return 0.0
+    weight = np.exp(log_weight - log_weight.max())
+    return float(weight.sum() ** 2 / (weight @ weight))
+
+
 def _judge(
-    loss: NDArray[Any], log_weight: NDArray[Any], is_target: NDArray[np.bool_], n_classes: int
+    loss: NDArray[Any], log_weight: NDArray[Any], in_target: NDArray[np.intp], n_classes: int
 ) -> tuple[NDArray[Any], float, float]:
     """The error on the target (step 3); a two-class hypothesis above 1/2 is reversed."""
-    error = float(softmax(log_weight[is_target]) @ loss[is_target])
+    error = float(softmax(log_weight[in_target]) @ loss[in_target])
     if n_classes == 2 and error > 0.5:
         return 1.0 - loss, 1.0 - error, -1.0
     return loss, error, 1.0
@@ -209,26 +226,9 @@ def _correct_drift(
     source_mass: str,
     kept_odds: float,
 ) -> NDArray[Any]:
-    """Scale the source rows: not at all, to their first share, or as the target has grown."""
-    if source_mass == "free":
-        return log_weight
+    """Scale the source rows: to their first share, or as the target has grown."""
     if source_mass == "kept":
         shift = kept_odds - _log_odds(log_weight, is_target)
     else:
         shift = float(logsumexp(log_weight[is_target]) - np.log(before[is_target].sum()))
     return log_weight + np.where(is_target, 0.0, shift)
-
-
-@dataclass(frozen=True)
-class _Snapshot:
-    domain_mass: NDArray[np.float64]
-    effective_source_rows: float
-
-    @classmethod
-    def of(cls, log_weight: NDArray, is_target: NDArray, domains: Groups) -> "_Snapshot":
-        weight = np.exp(log_weight)
-        source: Any = log_weight[~is_target]
-        effective = (
-            float(np.exp(2 * logsumexp(source) - logsumexp(2 * source))) if len(source) else 0
-        )
-        return cls(domains.sum(weight), effective)
