@@ -3,9 +3,9 @@
 Run ``python benchmarks/bench_gbdt_accuracy.py [cmc|german|wisdm ...]`` with ``GROUPWISE_DATA``
 set. Every setting is chosen by repeated cross-validation over whole groups inside the training
 half; the test half is looked at once. All methods have the same trees, rounds and learning rates
-to choose from, and rows vote; the gradient form also chooses gamma. Two criteria of choice are
-shown: the share of wrong groups, which is coarse where a fold holds a dozen groups, and the
-log-loss of the groups' mean probabilities.
+to choose from; the gradient form also chooses gamma. Rows decide by vote or by their mean score;
+settings are chosen by the share of wrong groups, which is coarse where a fold holds a dozen groups,
+or by the groups' log-loss.
 """
 
 import logging
@@ -21,7 +21,7 @@ from groupwise import Groups
 from groupwise.datasets import load_uci, load_wisdm, make_sessions
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.model_selection import WholeGroupKFold, WholeGroupShuffleSplit
-from groupwise.rules import MajorityVote
+from groupwise.rules import MajorityVote, MeanProbability, MeanScore
 
 ROUNDS = (10, 30, 100)
 RATES = (0.1, 0.3, 1.0)
@@ -30,7 +30,8 @@ METHODS: dict[str, list[tuple[str, float]]] = {
     "gradient form": [("majority", gamma) for gamma in (1.0, 4.0, 16.0)],
     "gradient form, softmax": [("majority_softmax", gamma) for gamma in (1.0, 4.0, 16.0)],
 }
-CRITERIA = ("error", "log-loss")
+# of a judgement's columns: the rule, and what settings are chosen by
+COLUMNS = (("vote", "error"), ("vote", "log-loss"), ("score", "error"), ("score", "log-loss"))
 TREES = {"max_depth": 3, "min_leaf_weight": 1.0, "reg_lambda": 1.0, "n_threads": 1}
 logger = logging.getLogger("bench_gbdt_accuracy")
 
@@ -91,19 +92,32 @@ def staged_proba(loss: str, gamma: float, rate: float, train: Rows, X: Any, n_cl
 
 
 def judge(loss: str, gamma: float, rate: float, train: Rows, test: Rows, k: int) -> Any:
-    """Error by majority vote and log-loss of mean probabilities, for each number of rounds."""
+    """Values of ``COLUMNS`` for each number of rounds; a vote's log-loss is that of the mean."""
     groups = Groups(test.groups)
     y_group = groups.one_per_group(test.y)
     out = []
     for proba in staged_proba(loss, gamma, rate, train, test.X, k):
-        wrong = MajorityVote().combine(proba, groups).argmax(axis=1) != y_group
-        own = groups.mean(proba)[np.arange(len(y_group)), y_group]
-        out.append((wrong.mean(), -np.log(np.maximum(own, 1e-3)).mean()))
+        by_vote, by_mean, by_score = (
+            rule.combine(proba, groups) for rule in (MajorityVote(), MeanProbability(), MeanScore())
+        )
+        out.append(
+            (
+                np.mean(by_vote.argmax(axis=1) != y_group),
+                group_log_loss(by_mean, y_group),
+                np.mean(by_score.argmax(axis=1) != y_group),
+                group_log_loss(by_score, y_group),
+            )
+        )
     return np.array(out)
 
 
+def group_log_loss(proba_group: Any, y_group: Any) -> float:
+    own = proba_group[np.arange(len(y_group)), y_group]
+    return float(-np.log(np.maximum(own, 1e-3)).mean())
+
+
 def choose(candidates: list[tuple[str, float]], train: Rows, name: str, k: int) -> Any:
-    """For each criterion the best setting in cross-validation; of equal ones the first."""
+    """For each column the best setting in cross-validation; of equal ones the first."""
     folds = WholeGroupKFold(
         3 if name == "wisdm" else 5,
         n_repeats=1 if name == "wisdm" else 2,
@@ -125,31 +139,32 @@ def choose(candidates: list[tuple[str, float]], train: Rows, name: str, k: int) 
 
 def compare(report: Report, name: str, n_splits: int) -> None:
     k = len(np.unique(load(name, 0).y))
-    errors: dict[tuple[str, str], list[float]] = {}
-    chosen: dict[tuple[str, str], list[str]] = {}
+    errors: dict[Any, list[float]] = {}
+    chosen: dict[Any, list[str]] = {}
     for index, (train, test) in enumerate(halves(name, n_splits)):
         for method, candidates in METHODS.items():
             settings = choose(candidates, train, name, k)
-            for criterion, (*setting, at) in zip(CRITERIA, settings, strict=True):
-                error = judge(*setting, train, test, k)[at, 0]
-                errors.setdefault((method, criterion), []).append(float(error))
+            for column, (*setting, at) in zip(COLUMNS, settings, strict=True):
+                value = judge(*setting, train, test, k)[at, COLUMNS.index((column[0], "error"))]
+                errors.setdefault((method, *column), []).append(float(value))
                 text = f"{setting[1]:g}/{setting[2]:g}/{ROUNDS[at]}"
-                chosen.setdefault((method, criterion), []).append(text)
-        shown = {" by ".join(key): round(values[-1], 3) for key, values in errors.items()}
+                chosen.setdefault((method, *column), []).append(text)
+        shown = {" ".join(key): round(values[-1], 3) for key, values in errors.items()}
         logger.info("%s split %d: %s", name, index, shown)
     table = []
-    for (method, criterion), values in errors.items():
-        gain = np.array(errors["naive LightGBM", criterion]) - np.array(values)
+    for (method, rule, criterion), values in errors.items():
+        gain = np.array(errors["naive LightGBM", "vote", criterion]) - np.array(values)
         table.append(
             {
                 "method": method,
+                "rule": rule,
                 "chosen by": criterion,
                 "error": round(float(np.mean(values)), 4),
                 "s.e.": round(float(np.std(values, ddof=1) / np.sqrt(n_splits)), 4),
-                "gain over naive": round(float(gain.mean()), 4),
+                "gain over naive vote": round(float(gain.mean()), 4),
                 "s.e. of gain": round(float(np.std(gain, ddof=1) / np.sqrt(n_splits)), 4),
                 "better/equal/worse": f"{(gain > 0).sum()}/{(gain == 0).sum()}/{(gain < 0).sum()}",
-                "gamma/rate/rounds": ", ".join(chosen[method, criterion]),
+                "gamma/rate/rounds": ", ".join(chosen[method, rule, criterion]),
             }
         )
     report.add(f"{name}: share of wrong groups, {n_splits} random halves", table)
@@ -159,7 +174,7 @@ def main(names: list[str]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     report = Report(f"gbdt_accuracy_{'_'.join(names)}", "Gradient form against naive LightGBM")
     for name in names:
-        compare(report, name, 8 if name == "wisdm" else 10)
+        compare(report, name, 6 if name == "wisdm" else 10)
 
 
 if __name__ == "__main__":
