@@ -102,10 +102,10 @@ def figure1(X, y, groups, n_rounds):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_agrees_with_a_plain_loop(seed):
-    u = make_users(12, n_rows=40, positive=0.3, random_state=seed)
-    alphas, f, D = figure1(u.X, u.y, u.groups, 8)
+    u = make_users(6, n_rows=30, positive=0.3, random_state=seed)
+    alphas, f, D = figure1(u.X, u.y, u.groups, 5)
     clf = GroupAdaBoostClassifier(
-        DecisionTreeClassifier(max_depth=2), measure="f1", n_estimators=8, random_state=0
+        DecisionTreeClassifier(max_depth=2), measure="f1", n_estimators=5, random_state=0
     ).fit(u.X, u.y, groups=u.groups)
     np.testing.assert_allclose(clf.estimator_weights_, alphas, rtol=1e-9)
     np.testing.assert_allclose(clf.group_weights_, D, rtol=1e-9)

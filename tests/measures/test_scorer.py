@@ -66,6 +66,10 @@ def test_a_search_over_costs(users):
     assert search.best_params_ == {"cost": 3.0}
 
 
+def test_it_can_be_printed():
+    assert repr(make_measure_scorer("ndcg")) == "make_measure_scorer('ndcg', aggregate='mean')"
+
+
 def test_bad_aggregate():
     with pytest.raises(ValueError, match="aggregate must be"):
         make_measure_scorer("f1", aggregate="best")

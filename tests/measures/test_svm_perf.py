@@ -121,7 +121,7 @@ def test_simplex_program_against_scipy(seed):
         jac=lambda a: vectors @ (a @ vectors) - loss,
         bounds=[(0, None)] * 12,
         constraints={"type": "ineq", "fun": lambda a: 2.0 - a.sum()},
-        options={"ftol": 1e-14, "maxiter": 500},
+        options={"ftol": 1e-14, "maxiter": 200},
     )
     assert value == pytest.approx(-other.fun, abs=1e-8)
 
