@@ -10,6 +10,7 @@ from groupwise.testing import parametrize_with_group_checks
 pytest.importorskip("xgboost")
 
 FAST = {"n_estimators": 4, "n_threads": 1}
+ENOUGH = {"n_estimators": 8, "n_threads": 1}  # to have learned what scikit-learn asks regressors
 
 CLASSIFIERS = [
     GroupBoostClassifier(**FAST),
@@ -21,9 +22,9 @@ CLASSIFIERS = [
     GroupBoostClassifier(engine="xgboost", **FAST),
 ]
 REGRESSORS = [
-    GroupBoostRegressor(**FAST),
-    GroupBoostRegressor("total", huber_delta=1.0, **FAST),
-    GroupBoostRegressor(engine="xgboost", **FAST),
+    GroupBoostRegressor(**ENOUGH),
+    GroupBoostRegressor("total", huber_delta=1.0, **ENOUGH),
+    GroupBoostRegressor(engine="xgboost", **ENOUGH),
 ]
 
 ROUNDING = (

@@ -1,5 +1,8 @@
 """Pictures, as scikit-learn makes them: Display classes."""
 
+from groupwise.plotting.measures import GroupScoresDisplay
+from groupwise.plotting.proportions import SharesDisplay
 from groupwise.plotting.rounds import RoundsDisplay
+from groupwise.plotting.transfer import SourceWeightDisplay
 
-__all__ = ["RoundsDisplay"]
+__all__ = ["GroupScoresDisplay", "RoundsDisplay", "SharesDisplay", "SourceWeightDisplay"]

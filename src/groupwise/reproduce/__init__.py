@@ -12,7 +12,12 @@ from groupwise.reproduce.result import Result, Track, quiet
 __all__ = ["PAPERS", "Result", "Track", "load", "quiet"]
 
 #: Name on the command line and module of each paper.
-PAPERS = {"sboost": "sboost", "aoc": "aoc", "tradaboost": "tradaboost"}
+PAPERS = {
+    "sboost": "sboost",
+    "aoc": "aoc",
+    "adaboost-group": "adaboost_group",
+    "tradaboost": "tradaboost",
+}
 
 
 def load(name: str) -> ModuleType:
