@@ -1,6 +1,7 @@
 """Speed and memory of boosting on groups, against plain LightGBM and scikit-learn's AdaBoost.
 
-Run ``python benchmarks/bench_boosting.py`` (about a quarter of an hour) or with ``--quick``.
+Run ``python benchmarks/bench_boosting.py`` (about a quarter of an hour on an idle machine), or name
+sections of it: ``plain adaboost memory curves wide``.
 One thread, trees of depth 3, 30 features, groups of ten rows, 30 rounds unless a table says
 otherwise. CPU seconds; binning is part of every fit.
 """
@@ -169,26 +170,31 @@ def curves(report: Report, sizes: list[int], n_features: int, rounds: int) -> No
     )
 
 
-def main(quick: bool = False) -> None:
+def main(sections: list[str]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    name = "boosting_quick" if quick else "boosting"
+    name = "_".join(["boosting", *([] if sections == SECTIONS else sections)])
     report = Report(name, "Boosting on groups: speed and memory")
-    sizes = [10_000, 100_000] if quick else [10_000, 100_000, 1_000_000]
-    for n_rows in sizes:
-        logger.info("against plain LightGBM, %d rows", n_rows)
-        against_plain(report, n_rows, repeats=5 if n_rows < 1_000_000 else 3)
-    against_plain(report, 100_000, repeats=3, shuffled=True)
-    for n_rows, rounds in {10_000: 10, 100_000: 3, 1_000_000: 1}.items():
-        if n_rows in sizes:
+    sizes = [10_000, 100_000, 1_000_000]
+    if "plain" in sections:
+        for n_rows in sizes:
+            logger.info("against plain LightGBM, %d rows", n_rows)
+            against_plain(report, n_rows, repeats=5 if n_rows < 1_000_000 else 3)
+        against_plain(report, 100_000, repeats=3, shuffled=True)
+    if "adaboost" in sections:
+        for n_rows, rounds in {10_000: 10, 100_000: 3, 1_000_000: 1}.items():
             logger.info("against AdaBoost, %d rows", n_rows)
             against_adaboost(report, n_rows, rounds)
-    logger.info("memory")
-    memory(report, sizes[-1], 30)
-    for n_features, rounds in ((30, 30), (300, 10)):
-        logger.info("cost curves, %d features", n_features)
-        curves(report, sizes, n_features, rounds)
+    if "memory" in sections:
+        logger.info("memory")
+        memory(report, sizes[-1], 30)
+    for section, n_features, rounds in (("curves", 30, 30), ("wide", 300, 10)):
+        if section in sections:
+            logger.info("cost curves, %d features", n_features)
+            curves(report, sizes, n_features, rounds)
     logger.info("done")
 
 
+SECTIONS = ["plain", "adaboost", "memory", "curves", "wide"]
+
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)
+    main(sys.argv[1:] or SECTIONS)

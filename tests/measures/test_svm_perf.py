@@ -187,3 +187,10 @@ def test_bad_parameters(changed, message):
         SVMPerfClassifier(**changed).fit(u.X, u.y)
     with pytest.raises(ValueError, match="Only binary"):
         SVMPerfClassifier().fit(u.X, np.arange(len(u.y)) % 3)
+
+
+def test_small_noisy_groups_give_the_zero_plane_and_a_warning():
+    u = make_users(40, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="zero plane, which calls every row negative"):
+        clf = SVMPerfClassifier("group_f1").fit(u.X, u.y, groups=u.groups)
+    assert not clf.coef_.any() and clf.gap_ <= 1e-3

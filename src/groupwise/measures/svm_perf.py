@@ -73,8 +73,10 @@ class SVMPerfClassifier(BaseMeasureClassifier):
 
     Notes
     -----
-    Scale the features first. For ``"f1"`` a turn costs one product with ``X``, the sort of the
-    negatives above -1 and a binary search, :math:`O(P \log N)`.
+    Scale the features first. ``"group_f1"`` wants large groups or clear ones: in small noisy groups
+    the bound on each group's loss is so loose that the best plane is zero, and ``fit`` warns. For
+    ``"f1"`` a turn costs one product with ``X``, the sort of the negatives above -1 and a binary
+    search, :math:`O(P \log N)`.
 
     References
     ----------
@@ -140,6 +142,14 @@ class SVMPerfClassifier(BaseMeasureClassifier):
             warnings.warn(
                 f"the duality gap is {found.gap:.2g} after {found.n_cuts} cuts, not {self.tol:g}; "
                 "scale the features, lower C or raise max_cuts",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        elif not found.coef.any():
+            warnings.warn(
+                "the optimum is the zero plane, which calls every row negative: the bound that is "
+                "minimised is too loose for these rows or groups; measure='f1' judges all rows "
+                "together, ExpectedMeasureClassifier decides group by group",
                 ConvergenceWarning,
                 stacklevel=2,
             )
