@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from groupwise.boosting.protocol import resample_counts
 
-__all__ = ["HistTreeEnsemble", "HistTrees", "lightgbm_input", "thread_count"]
+__all__ = ["HistTreeEnsemble", "HistTrees", "lightgbm_input", "thread_count", "training_scores"]
 
 # A leaf this close to a tie votes for the first class. Far above the rounding of summed scores, far
 # below any vote that matters, so that rows and leaves always agree on the sign.
@@ -164,7 +164,7 @@ class _HistTreeRun:
             self.rounds.append((None, 2.0 * vote - 1.0))
             return np.full(len(target), int(vote), dtype=np.intp)
         self.rounds.append((self.booster.num_trees() - 1, 0.0))
-        raw = _training_scores(self.booster)
+        raw = training_scores(self.booster)
         leaf_row = raw - self._raw
         self._raw = raw
         return (leaf_row > _TIE).astype(np.intp)
@@ -189,7 +189,7 @@ class _HistTreeRun:
         return HistTreeEnsemble(text, bias, rounds)
 
 
-def _training_scores(booster: lgb.Booster) -> NDArray[Any]:
+def training_scores(booster: lgb.Booster) -> NDArray[Any]:
     """The booster's running scores of its training rows, which it keeps: no pass over the trees."""
     seen = []
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from groupwise.boosting.hist_trees import lightgbm_input, thread_count
+from groupwise.boosting.hist_trees import lightgbm_input, thread_count, training_scores
 from groupwise.gbdt.engine import Objective, TreeOptions
 
 __all__ = ["LightGBMEngine", "LightGBMModel"]
@@ -73,14 +73,7 @@ class _LightGBMRun:
         return self.can_split and not self.booster.update(fobj=objective)
 
     def scores(self) -> NDArray[Any]:
-        seen: list[NDArray[Any]] = []
-
-        def keep(scores: NDArray[Any], _data: lgb.Dataset) -> tuple[str, float, bool]:
-            seen.append(scores.copy())
-            return "scores", 0.0, False
-
-        self.booster.eval_train(keep)
-        return seen[0]
+        return training_scores(self.booster)
 
     def round_score(self, X: Any, index: int) -> NDArray[Any]:
         options: dict[str, Any] = {"start_iteration": index, "num_iteration": 1}
