@@ -343,9 +343,9 @@ NOTES = [
     "group positive that make its expected F1 largest. Relative features tell a row from the rest "
     "of its group; they need the group at prediction time, but no label.",
     "The decision and the relative features were found by cross-validation on two thirds of the "
-    "protein blocks (parts 1 and 2 of the data), so that the protein table is not wholly blind. The "
-    "groups' own shares (strength) and the signal of make_users were settled while looking at draws "
-    "of users, seeds 0 and 1 among them: a seed of 100 or more gives users that nobody has seen.",
+    "protein blocks (parts 1 and 2 of the data), so the protein table is not wholly blind. The "
+    "groups' own shares (strength) and the signal of make_users were settled while looking at "
+    "draws of users, seeds 0 and 1 among them: a seed of 100 or more gives users nobody chose by.",
     "Low, high: bootstrap interval over groups of the paired difference. p: paired t-test over "
     "groups, as in the paper. Groups that share a training set are not independent, so that both "
     "are a little too sure of themselves.",
