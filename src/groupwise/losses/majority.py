@@ -112,7 +112,7 @@ class _Exponential(BoundLoss):
 
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
         """The rows' own part of the exponents, in a fresh array."""
-        raise NotImplementedError
+        raise NotImplementedError  # each of the two codings below writes it
 
     def _value(self, score: NDArray[Any]) -> float:
         log_value = self._weigh(score, np.empty_like(score), 1.0)

@@ -52,10 +52,10 @@ class CountMeasure(GroupMeasure):
         return self._multiclass(n_both, n_said, n_true, groups.sizes)
 
     def _binary(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        raise NotImplementedError
+        raise NotImplementedError  # a subclass writes one formula a kind of label
 
     def _multiclass(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        raise NotImplementedError
+        raise NotImplementedError  # a subclass writes one formula a kind of label
 
 
 def _count(rows: NDArray[np.bool_], groups: Groups) -> NDArray[np.intp]:

@@ -90,7 +90,7 @@ class RankingMeasure(GroupMeasure):
 
     def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
         """The values, and in which groups there is something to find."""
-        raise NotImplementedError
+        raise NotImplementedError  # a subclass writes its formula of the order
 
 
 @dataclass(frozen=True)

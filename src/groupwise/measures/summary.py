@@ -33,7 +33,7 @@ class Aggregate:
 
     def reduce(self, values: NDArray[Any]) -> NDArray[Any]:
         """One number for each line of ``values`` (its last axis are groups)."""
-        raise NotImplementedError
+        raise NotImplementedError  # the one thing a subclass writes
 
     def __call__(self, value_group: ArrayLike) -> float:
         """Aggregate, with the groups left out (NaN) left out."""
