@@ -153,10 +153,8 @@ class Groups:
         array = self._row_values(values).astype(float, copy=False)
         if array.ndim == 2:
             return np.column_stack([self.logsumexp(column) for column in array.T])
-        high = array.max(initial=-np.inf)
-        if high - array.min(initial=np.inf) < 50:  # one shift serves all: nothing can underflow
-            scaled = array - high
-            return np.log(self.sum(np.exp(scaled, out=scaled))) + high
+        if max(array.max(initial=0), -array.min(initial=0)) < 600:  # exp neither over- nor underflows
+            return np.log(self.sum(np.exp(array)))
         top = self.max(array)
         shift = np.where(np.isfinite(top), top, 0.0)  # a group of -inf only
         scaled = shift.take(self.codes, mode="clip")
