@@ -153,7 +153,7 @@ class Groups:
         array = self._row_values(values).astype(float, copy=False)
         if array.ndim == 2:
             return np.column_stack([self.logsumexp(column) for column in array.T])
-        if max(array.max(initial=0), -array.min(initial=0)) < 600:  # exp neither over- nor underflows
+        if max(array.max(initial=0), -array.min(initial=0)) < 600:  # exp of them is normal
             return np.log(self.sum(np.exp(array)))
         top = self.max(array)
         shift = np.where(np.isfinite(top), top, 0.0)  # a group of -inf only
