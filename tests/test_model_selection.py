@@ -16,6 +16,7 @@ from groupwise.model_selection import (
     group_train_test_split,
     paper_split,
 )
+from groupwise.proportions import MeanMapClassifier
 
 
 @settings(deadline=None)
@@ -161,3 +162,13 @@ class TestCrossValidate:
             scoring=make_group_scorer(group_accuracy),
         )
         assert scores["test_score"].mean() > 0.8
+
+
+def test_integer_cv_stratifies_only_where_groups_have_one_class():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 4)
+    X, y_row = rng.normal(size=(48, 2)), rng.integers(2, size=48)
+    shares = np.repeat(rng.dirichlet([1.0, 1.0], size=12), 4, axis=0)
+    for y in (y_row, shares):  # of the measures, and of the proportions
+        scores = cross_validate(MeanMapClassifier(), X, y, groups=groups, cv=3)
+        assert np.isfinite(scores["test_score"]).all()

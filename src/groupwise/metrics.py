@@ -281,10 +281,11 @@ def bootstrap_interval(
     """Percentile interval of the mean, groups drawn with replacement."""
     scores = np.asarray(score_group, dtype=float)
     rng = np.random.default_rng(random_state)
-    # counts of each group in a draw: one multinomial instead of n_draws x n_groups indices
-    counts = rng.multinomial(len(scores), np.full(len(scores), 1.0 / len(scores)), size=n_draws)
+    n_groups = len(scores)
+    # one draw at a time: all of them at once would hold n_draws x n_groups numbers
+    means = [scores[rng.integers(n_groups, size=n_groups)].mean() for _ in range(n_draws)]
     tail = (1.0 - level) / 2.0
-    low, high = np.quantile(counts @ scores / len(scores), [tail, 1.0 - tail])
+    low, high = np.quantile(means, [tail, 1.0 - tail])
     return float(low), float(high)
 
 

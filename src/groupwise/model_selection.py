@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples
 
 from groupwise._compat import GroupsConsumerMixin
@@ -246,8 +247,8 @@ def cross_validate(
     keep_whole : array-like of shape (n_rows,), default=None
         Coarser ids that no split may divide, for example users who have several sessions each.
     cv : int or splitter, default=5
-        An integer is the number of folds of :class:`WholeGroupKFold`, seeded with 0 (with
-        ``keep_whole`` not stratified: a user has sessions of all kinds).
+        An integer is the number of folds of :class:`WholeGroupKFold`, seeded with 0 and stratified
+        where each group has one class (not with ``keep_whole``: a user has sessions of all kinds).
     scoring : None, scorer, list or dict, default=None
         ``None`` is the estimator's own group-level ``score``. See
         :func:`groupwise.metrics.make_group_scorer`.
@@ -263,7 +264,8 @@ def cross_validate(
         groups = X[estimator.group_column]
     encoded = check_groups(groups, _num_samples(X))
     if isinstance(cv, int):
-        cv = WholeGroupKFold(cv, stratify=keep_whole is None, random_state=0)
+        stratify = keep_whole is None and _one_class_each(y, encoded)
+        cv = WholeGroupKFold(cv, stratify=stratify, random_state=0)
     whole = groups if keep_whole is None else keep_whole
     # scikit-learn's splitters that ignore groups warn when given any
     splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
@@ -273,6 +275,13 @@ def cross_validate(
         return sklearn_cross_validate(
             estimator, X, y, params=params, cv=splits, scoring=scoring, **options
         )
+
+
+def _one_class_each(y: ArrayLike, groups: Groups) -> bool:
+    if type_of_target(y) not in ("binary", "multiclass"):
+        return False
+    y_row = np.asarray(y)
+    return bool((y_row == y_row[groups.first_rows][groups.codes]).all())
 
 
 def _takes_groups(cv: Any) -> bool:
