@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from groupwise._compat import set_random_states
 from groupwise.boosting.protocol import resample_counts
 
-__all__ = ["ClassifierLearner", "VoteEnsemble", "vote_coding"]
+__all__ = ["BoundClassifier", "ClassifierLearner", "ClassifierRun", "VoteEnsemble", "vote_coding"]
 
 
 def vote_coding(n_classes: int) -> NDArray[Any]:
@@ -46,28 +46,32 @@ class ClassifierLearner:
                 f"HistTrees(), got {self.estimator!r}"
             )
 
-    def bind(self, X: Any) -> "_BoundClassifier":
-        return _BoundClassifier(self.estimator, X)
+    def bind(self, X: Any) -> "BoundClassifier":
+        return BoundClassifier(self.estimator, X)
 
 
 @dataclass(frozen=True)
-class _BoundClassifier:
+class BoundClassifier:
+    """A classifier and the rows it will be fitted to."""
+
     estimator: Any
     X: Any
 
     def start(
         self, n_classes: int, rng: np.random.RandomState, *, resample: bool
-    ) -> "_ClassifierRun":
+    ) -> "ClassifierRun":
         if not resample and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
                 f"{type(self.estimator).__name__} takes no sample_weight; "
                 "use resample=True, which draws the rows by weight instead"
             )
-        return _ClassifierRun(self.estimator, self.X, n_classes, rng, resample)
+        return ClassifierRun(self.estimator, self.X, n_classes, rng, resample)
 
 
 @dataclass
-class _ClassifierRun:
+class ClassifierRun:
+    """Clones of a classifier, fitted to one weighting of the rows after another."""
+
     estimator: Any
     X: Any
     n_classes: int
@@ -76,6 +80,10 @@ class _ClassifierRun:
     hypotheses: list[Any] = field(default_factory=list)
 
     def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[np.intp]:
+        return self.fit_one(target, weight).predict(self.X)
+
+    def fit_one(self, target: NDArray[np.intp], weight: NDArray[Any]) -> Any:
+        """One more fitted clone, kept for :meth:`combine`."""
         hypothesis = clone(self.estimator)
         set_random_states(hypothesis, self.rng)
         if self.resample:
@@ -84,7 +92,7 @@ class _ClassifierRun:
         else:
             hypothesis.fit(self.X, target, sample_weight=weight * (len(weight) / weight.sum()))
         self.hypotheses.append(hypothesis)
-        return hypothesis.predict(self.X)
+        return hypothesis
 
     def combine(self, weights: Sequence[float]) -> "VoteEnsemble":
         return VoteEnsemble(self.hypotheses[: len(weights)], list(weights), self.n_classes)
@@ -105,11 +113,14 @@ class VoteEnsemble:
         return score
 
     def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        coding = vote_coding(self.n_classes)
         score = self._zeros(X)
         for weight, estimator in zip(self.weights, self.estimators, strict=True):
-            score = score + weight * coding[estimator.predict(X)]
+            score = score + weight * self.votes(estimator, X)
             yield score
+
+    def votes(self, estimator: Any, X: Any) -> NDArray[Any]:
+        """What one classifier adds to the scores, before its weight."""
+        return vote_coding(self.n_classes)[estimator.predict(X)]
 
     def _zeros(self, X: Any) -> NDArray[Any]:
         shape = (X.shape[0],) if self.n_classes == 2 else (X.shape[0], self.n_classes)

@@ -128,9 +128,7 @@ class _BoundHistTrees:
         self.dataset = dataset
         self.params = params
 
-    def start(
-        self, n_classes: int, rng: np.random.RandomState, *, resample: bool
-    ) -> "_HistTreeRun":
+    def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> "HistTreeRun":
         if n_classes != 2:
             raise ValueError(
                 f"HistTrees vote between two classes, not {n_classes}; boost one class against the "
@@ -138,14 +136,16 @@ class _BoundHistTrees:
             )
         # LightGBM refuses to train where every feature is constant
         booster = lgb.Booster(self.params, self.dataset) if self._splittable() else None
-        return _HistTreeRun(booster, rng if resample else None)
+        return HistTreeRun(booster, rng if resample else None)
 
     def _splittable(self) -> bool:
         columns = range(self.dataset.num_feature())
         return any(self.dataset.feature_num_bin(column) > 1 for column in columns)
 
 
-class _HistTreeRun:
+class HistTreeRun:
+    """Trees grown on one live booster, for one weighting of the rows after another."""
+
     def __init__(self, booster: lgb.Booster | None, rng: np.random.RandomState | None):
         self.booster = booster
         self.rng = rng

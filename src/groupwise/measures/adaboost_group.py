@@ -1,22 +1,18 @@
 """AdaBoost.Group, exactly as printed (Ni, Xu, Li and Huang 2008, Figure 1)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise.boosting import HistTrees, Run, WeakLearner, get_weak_learner
+from groupwise.boosting import Run
 from groupwise.boosting.classifiers import vote_coding
 from groupwise.groups import Groups
-from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.measures.boosted import BoostedMeasureClassifier
 from groupwise.measures.measure import GroupMeasure
 from groupwise.measures.stumps import MeasureStumps
-from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["GroupAdaBoostClassifier"]
 
@@ -78,7 +74,7 @@ class _Figure1:
         return phi >= 1.0 - _LEAST_LOSS
 
 
-class GroupAdaBoostClassifier(BaseMeasureClassifier):
+class GroupAdaBoostClassifier(BoostedMeasureClassifier):
     r"""AdaBoost.Group: boosting with weights over groups, for any measure of a group.
 
     .. math:: D_1(i) = \frac1n, \quad
@@ -190,7 +186,11 @@ class GroupAdaBoostClassifier(BaseMeasureClassifier):
         n_classes = len(data.classes)
         measure = self._measure(n_classes)
         rng = check_random_state(self.random_state)
-        run = self._learner(data, measure).bind(data.X).start(n_classes, rng, resample=False)
+        if isinstance(self.estimator, MeasureStumps):
+            learner = self.estimator.for_groups(measure, data.y_row, data.groups)
+        else:
+            learner = self._learner(n_classes)
+        run = learner.bind(data.X).start(n_classes, rng, resample=False)
         rounds = self._boost(run, _Figure1(measure, data.y_row, data.groups, n_classes))
         self.ensemble_ = run.combine(rounds.alphas)
         self.estimator_weights_ = np.array(rounds.alphas)
@@ -201,13 +201,6 @@ class GroupAdaBoostClassifier(BaseMeasureClassifier):
         self.n_distinct_ = len(rounds.votes_seen)
         return self
 
-    def _learner(self, data: GroupedRows, measure: GroupMeasure) -> WeakLearner:
-        if isinstance(self.estimator, MeasureStumps):
-            return self.estimator.for_groups(measure, data.y_row, data.groups)
-        if self.estimator is None and len(data.classes) > 2:
-            return get_weak_learner(DecisionTreeClassifier(max_depth=3))
-        return get_weak_learner(self.estimator)
-
     def _boost(self, run: Run, rounds: _Figure1) -> _Figure1:
         groups = rounds.groups
         for _ in range(self.n_estimators):
@@ -215,30 +208,6 @@ class GroupAdaBoostClassifier(BaseMeasureClassifier):
             if rounds.round(run.fit(rounds.y_row, weight_row)):
                 break
         return rounds
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Score f of each row.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.ensemble_.score(check_rows(self, self._features(X)))
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Scores after each round."""
-        check_is_fitted(self)
-        yield from self.ensemble_.staged_score(check_rows(self, self._features(X)))
-
-    def staged_score(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None
-    ) -> Iterator[float]:
-        """Mean measure after each round."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        for score_row in self.staged_decision_function(X):
-            yield self._mean_measure(y, score_row, encoded)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Share of the weighted vote for each class: its order is right, its size no chance.
@@ -257,8 +226,3 @@ class GroupAdaBoostClassifier(BaseMeasureClassifier):
         if not self.estimator_weights_.any():  # every round's measure was zero: nobody votes
             share = np.ones_like(share)
         return share / share.sum(axis=1, keepdims=True)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
-        return tags

@@ -1,24 +1,21 @@
 """AdaBoost on rows, steered by the measure of their groups."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise.boosting import HistTrees, Run, WeakLearner, get_weak_learner
+from groupwise.boosting import Run
 from groupwise.boosting.classifiers import vote_coding
 from groupwise.groups import Groups
 from groupwise.majority.sboost import step_size
-from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.measures.boosted import BoostedMeasureClassifier
 from groupwise.measures.measure import GroupMeasure
 from groupwise.measures.summary import GroupMean
 from groupwise.model_selection import WholeGroupShuffleSplit
-from groupwise.validation import GroupedRows, check_rows
+from groupwise.validation import GroupedRows
 
 __all__ = ["FocusedAdaBoostClassifier"]
 
@@ -26,7 +23,7 @@ __all__ = ["FocusedAdaBoostClassifier"]
 _LEAST_ERROR = 5e-11
 
 
-class FocusedAdaBoostClassifier(BaseMeasureClassifier):
+class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
     r"""AdaBoost whose rows weigh by their group: the named improvement of AdaBoost.Group.
 
     .. math:: w_{ij} \propto \frac{c(y_{ij})}{m_i}\; e^{-\lambda E_i(f_t)}\;
@@ -162,11 +159,6 @@ class FocusedAdaBoostClassifier(BaseMeasureClassifier):
         )
         return list(next(split.split(groups.codes, groups=groups.codes)))
 
-    def _learner(self, n_classes: int) -> WeakLearner:
-        if self.estimator is None and n_classes > 2:
-            return get_weak_learner(DecisionTreeClassifier(max_depth=3))
-        return get_weak_learner(self.estimator)
-
     def _boost(
         self,
         run: Run,
@@ -204,30 +196,6 @@ class FocusedAdaBoostClassifier(BaseMeasureClassifier):
                 break
         return alphas, np.array(means)
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Score f of each row.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.ensemble_.score(check_rows(self, self._features(X)))
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Scores after each round kept."""
-        check_is_fitted(self)
-        yield from self.ensemble_.staged_score(check_rows(self, self._features(X)))
-
-    def staged_score(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None
-    ) -> Iterator[float]:
-        """Mean measure after each round kept."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        for score_row in self.staged_decision_function(X):
-            yield self._mean_measure(y, score_row, encoded)
-
     def predict_proba(self, X: Any) -> NDArray[Any]:
         r"""AdaBoost's estimate: for two classes :math:`1 / (1 + e^{-2f(x)})`.
 
@@ -241,11 +209,6 @@ class FocusedAdaBoostClassifier(BaseMeasureClassifier):
         if score.ndim == 1:
             score = np.column_stack([-score, score])
         return softmax(score / (len(self.classes_) - 1), axis=1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
-        return tags
 
 
 def _take(data: GroupedRows, rows: Any) -> tuple[Any, NDArray[np.intp], Groups]:

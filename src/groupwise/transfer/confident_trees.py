@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.boosting import HistTrees
-from groupwise.boosting.hist_trees import HistTreeEnsemble, _HistTreeRun
+from groupwise.boosting.hist_trees import HistTreeEnsemble, HistTreeRun
 
 __all__ = ["ConfidentTrees"]
 
@@ -38,7 +38,7 @@ class _BoundConfidentTrees:
         return _ConfidentTreeRun(run.booster, run.rng)
 
 
-class _ConfidentTreeRun(_HistTreeRun):
+class _ConfidentTreeRun(HistTreeRun):
     def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
         before = self._raw
         super().fit(target, weight)

@@ -1,21 +1,17 @@
 """Hypotheses with values in [0, 1], and the last rounds of a run, on the weak-learner protocol."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.base import clone, is_classifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import has_fit_parameter
 
-from groupwise._compat import set_random_states
 from groupwise.boosting import ClassifierLearner, Ensemble, HistTrees, VoteEnsemble, WeakLearner
-from groupwise.boosting.classifiers import vote_coding
+from groupwise.boosting.classifiers import BoundClassifier, ClassifierRun, vote_coding
 from groupwise.boosting.hist_trees import HistTreeEnsemble
-from groupwise.boosting.protocol import resample_counts
 from groupwise.transfer.confident_trees import ConfidentTrees
 from groupwise.transfer.linear import LinearEnsemble
 
@@ -76,13 +72,9 @@ def last_rounds(ensemble: Ensemble, first: int) -> Any:
     """The vote of the rounds from ``first`` on (counted from 0)."""
     if first == 0:
         return ensemble
-    if isinstance(ensemble, VoteEnsemble):
-        return VoteEnsemble(
-            ensemble.estimators[first:], ensemble.weights[first:], ensemble.n_classes
-        )
-    if isinstance(ensemble, ConfidenceEnsemble):
-        return ConfidenceEnsemble(
-            ensemble.estimators[first:], ensemble.weights[first:], ensemble.n_classes
+    if isinstance(ensemble, VoteEnsemble):  # one of confidence-rated votes too
+        return replace(
+            ensemble, estimators=ensemble.estimators[first:], weights=ensemble.weights[first:]
         )
     if isinstance(ensemble, LinearEnsemble):
         return LinearEnsemble(
@@ -131,7 +123,7 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class ConfidenceLearner:
+class ConfidenceLearner(ClassifierLearner):
     """Hypotheses with values in [0, 1] from clones of a scikit-learn classifier.
 
     A classifier without ``predict_proba`` gives the logistic function of its decision function
@@ -143,14 +135,8 @@ class ConfidenceLearner:
         Must take ``sample_weight`` in ``fit``, unless rows are resampled by weight.
     """
 
-    estimator: Any
-
     def __post_init__(self) -> None:
-        if not (hasattr(self.estimator, "fit") and is_classifier(self.estimator)):
-            raise ValueError(
-                "estimator must be a scikit-learn classifier or a weak learner such as "
-                f"HistTrees(), got {self.estimator!r}"
-            )
+        super().__post_init__()
         if not hasattr(self.estimator, "predict_proba") and not hasattr(
             self.estimator, "decision_function"
         ):
@@ -163,63 +149,27 @@ class ConfidenceLearner:
         return _BoundConfidence(self.estimator, X)
 
 
-@dataclass(frozen=True)
-class _BoundConfidence:
-    estimator: Any
-    X: Any
-
+class _BoundConfidence(BoundClassifier):
     def start(
         self, n_classes: int, rng: np.random.RandomState, *, resample: bool
     ) -> "_ConfidenceRun":
-        if not resample and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(f"{type(self.estimator).__name__} takes no sample_weight")
-        return _ConfidenceRun(self.estimator, self.X, n_classes, rng, resample)
+        run = super().start(n_classes, rng, resample=resample)
+        return _ConfidenceRun(run.estimator, run.X, n_classes, rng, resample)
 
 
-@dataclass
-class _ConfidenceRun:
-    estimator: Any
-    X: Any
-    n_classes: int
-    rng: np.random.RandomState
-    resample: bool
-    hypotheses: list[Any] = field(default_factory=list)
-
-    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[np.float64]:
-        hypothesis = clone(self.estimator)
-        set_random_states(hypothesis, self.rng)
-        if self.resample:
-            drawn = np.repeat(np.arange(len(weight)), resample_counts(weight, self.rng))
-            hypothesis.fit(self.X[drawn], target[drawn])
-        else:
-            hypothesis.fit(self.X, target, sample_weight=weight * (len(weight) / weight.sum()))
-        self.hypotheses.append(hypothesis)
-        return _probabilities(hypothesis, self.X, self.n_classes)
+class _ConfidenceRun(ClassifierRun):
+    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+        return _probabilities(self.fit_one(target, weight), self.X, self.n_classes)
 
     def combine(self, weights: Sequence[float]) -> "ConfidenceEnsemble":
         return ConfidenceEnsemble(self.hypotheses[: len(weights)], list(weights), self.n_classes)
 
 
-@dataclass(frozen=True)
-class ConfidenceEnsemble:
+class ConfidenceEnsemble(VoteEnsemble):
     """The weighted confidence-rated votes of fitted classifiers."""
 
-    estimators: list[Any]
-    weights: list[float]
-    n_classes: int
-
-    def score(self, X: Any) -> NDArray[Any]:
-        score = np.zeros(X.shape[0] if self.n_classes == 2 else (X.shape[0], self.n_classes))
-        for stage in self.staged_score(X):
-            score = stage
-        return score
-
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        coding = vote_coding(self.n_classes)
-        total: Any = 0.0
-        for weight, estimator in zip(self.weights, self.estimators, strict=True):
-            total = total + weight * (_probabilities(estimator, X, self.n_classes) @ coding)
-            yield total
+    def votes(self, estimator: Any, X: Any) -> NDArray[Any]:
+        return _probabilities(estimator, X, self.n_classes) @ vote_coding(self.n_classes)
 
 
 def _probabilities(classifier: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
