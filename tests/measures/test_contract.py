@@ -26,6 +26,7 @@ ESTIMATORS = [
     GroupAdaBoostClassifier(n_estimators=5),
     GroupAdaBoostClassifier(TREE, measure="f1", n_estimators=5),
     FocusedAdaBoostClassifier(n_estimators=5),
+    FocusedAdaBoostClassifier(hypotheses="confident", n_estimators=5),
     BoostedRowsClassifier(n_estimators=10, n_threads=1),
     ExpectedMeasureClassifier(FAST),
     ExpectedMeasureClassifier(GaussianNB()),

@@ -94,3 +94,33 @@ def test_perfect_and_hopeless_hypotheses_end_the_run():
 def test_bad_parameters(changed, message):
     with pytest.raises(ValueError, match=message):
         FocusedAdaBoostClassifier(**changed).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("estimator", [HistTrees(2, n_threads=1), TREE])
+def test_confident_votes_obey_the_bound_of_boosting(estimator):
+    """Mean of exp(-y f) is at most the product of 2 sqrt(eps (1 - eps)), every round."""
+    u = make_users(20, n_rows=30, positive=0.3, random_state=1)
+    clf = FocusedAdaBoostClassifier(
+        estimator, hypotheses="confident", focus=0, balance_groups=False, n_estimators=15
+    ).fit(u.X, u.y, groups=u.groups)
+    error = 1.0 / (1.0 + np.exp(2.0 * clf.estimator_weights_))  # of alpha = log((1 - e) / e) / 2
+    bound = np.cumprod(2.0 * np.sqrt(error * (1.0 - error)))
+    sign = np.where(u.y == 1, 1.0, -1.0)
+    loss = [np.exp(-sign * score).mean() for score in clf.staged_decision_function(u.X)]
+    assert (np.array(loss) <= bound + 1e-4).all()
+    assert bound[-1] < 0.95
+    confident = next(iter(clf.staged_decision_function(u.X)))
+    assert len(np.unique(np.abs(confident).round(6))) > 1  # leaves differ in how sure they are
+
+
+def test_confident_votes_of_three_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    clf = FocusedAdaBoostClassifier(hypotheses="confident", measure="accuracy", n_estimators=10)
+    y = X.argmax(axis=1)
+    assert clf.fit(X, y, groups=rng.integers(9, size=300)).score(X, y) > 0.8
+
+
+def test_unknown_kind_of_hypotheses():
+    with pytest.raises(ValueError, match="'hard' or 'confident', got 'soft'"):
+        FocusedAdaBoostClassifier(hypotheses="soft").fit([[0.0], [1.0]], [0, 1])

@@ -46,6 +46,7 @@ def small_data(tmp_path, monkeypatch):
     for name, value in {
         "ROUNDS": 3,
         "TREES": 5,
+        "INNER_TREES": 2,
         "FOLDS": 2,
         "N_USERS": 8,
         "COSTS": (1.0, 3.0),

@@ -6,14 +6,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import HistTrees
+from groupwise.boosting.confidence import ConfidenceLearner, row_loss
 from groupwise.transfer import TrAdaBoostClassifier
-from groupwise.transfer.learners import (
-    ConfidenceLearner,
-    Tail,
-    get_transfer_learner,
-    last_rounds,
-    row_loss,
-)
+from groupwise.transfer.learners import Tail, get_transfer_learner, last_rounds
 
 
 def start(learner, X, n_classes=2, *, resample=False):

@@ -274,7 +274,7 @@ class Recorded:
         return self
 
     def fit(self, target, weight):
-        from groupwise.transfer.learners import row_loss
+        from groupwise.boosting.confidence import row_loss
 
         output = self.run.fit(target, weight)
         self.seen.append(weight.copy())

@@ -58,8 +58,9 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     gamma : float, default=4.0
         Weight of the session's error in the majority losses; others have no use for it.
     rule : {"majority", "mean", "score", "any"} or rule, default=None
-        How rows decide for their group. ``None``: the majority vote; for presence the loss's own
-        group probability, for proportions the mean probability (the predicted share).
+        How rows decide for their group. ``None``: by their mean score, which the majority losses
+        train (on sessions of cmc, german and WISDM it errs less than the vote); for presence the
+        loss's own group probability, for proportions the mean probability (the predicted share).
     categorical_features : list of int or str, default=None
         Columns (positions or names) that hold category codes, non-negative integers.
     monotone_constraints : list of {-1, 0, 1}, one per feature, default=None
@@ -159,7 +160,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         return get_loss(self.loss, gamma=self.gamma)
 
     def _rule(self) -> Rule:
-        return get_rule("majority" if self.rule is None else self.rule)
+        return get_rule("score" if self.rule is None else self.rule)
 
     def fit(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.boosting import Run
+from groupwise.boosting import Run, WeakLearner
 from groupwise.boosting.classifiers import vote_coding
 from groupwise.groups import Groups
 from groupwise.measures.boosted import BoostedMeasureClassifier
@@ -186,6 +186,7 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
         n_classes = len(data.classes)
         measure = self._measure(n_classes)
         rng = check_random_state(self.random_state)
+        learner: WeakLearner
         if isinstance(self.estimator, MeasureStumps):
             learner = self.estimator.for_groups(measure, data.y_row, data.groups)
         else:

@@ -45,9 +45,12 @@ class BoostedMeasureClassifier(BaseMeasureClassifier):
             yield self._mean_measure(y, score_row, encoded)
 
     def _learner(self, n_classes: int) -> WeakLearner:
-        if self.estimator is None and n_classes > 2:
-            return get_weak_learner(DecisionTreeClassifier(max_depth=3))
-        return get_weak_learner(self.estimator)
+        return get_weak_learner(self._estimator(n_classes))
+
+    def _estimator(self, n_classes: int) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        return HistTrees() if n_classes == 2 else DecisionTreeClassifier(max_depth=3)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
-from groupwise.boosting import Run
+from groupwise.boosting import Run, WeakLearner
 from groupwise.boosting.classifiers import vote_coding
+from groupwise.boosting.confidence import confident_learner, row_loss
 from groupwise.groups import Groups
 from groupwise.majority.sboost import step_size
 from groupwise.measures.boosted import BoostedMeasureClassifier
@@ -50,6 +51,10 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         cost-sensitive AdaBoost.
     balance_groups : bool, default=True
         ``False`` leaves the factor 1/m out: with ``focus=0`` and ``cost=1`` this is AdaBoost.
+    hypotheses : {"hard", "confident"}, default="hard"
+        ``"confident"``: a hypothesis votes with its probabilities, so that each leaf of a tree has
+        a step of its own; :math:`\epsilon_t` is then the mean probability of the wrong classes,
+        whose :math:`\alpha_t` minimises a bound on the loss (Schapire and Singer 1999).
     validation_fraction : float, default=None
         Share of the groups to hold out; the rounds up to their best mean measure are kept.
     group_column : str, default=None
@@ -68,7 +73,8 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
 
     References
     ----------
-    Y. Freund and R. Schapire (1997); for more classes J. Zhu et al. (2009), SAMME.
+    Y. Freund and R. Schapire (1997); R. Schapire and Y. Singer (1999), Improved boosting algorithms
+    using confidence-rated predictions; for more classes J. Zhu et al. (2009), SAMME.
     S. Sagawa et al. (2020). Distributionally robust neural networks for group shifts. ICLR.
 
     Examples
@@ -90,6 +96,7 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         focus: float = 1.0,
         cost: float = 1.0,
         balance_groups: bool = True,
+        hypotheses: str = "hard",
         validation_fraction: float | None = None,
         group_column: str | None = None,
         random_state: Any = None,
@@ -100,6 +107,7 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         self.focus = focus
         self.cost = cost
         self.balance_groups = balance_groups
+        self.hypotheses = hypotheses
         self.validation_fraction = validation_fraction
         self.group_column = group_column
         self.random_state = random_state
@@ -147,8 +155,15 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
             raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
         if not (np.isfinite(self.focus) and self.focus >= 0):
             raise ValueError(f"focus must be a finite number >= 0, got {self.focus!r}")
+        if self.hypotheses not in ("hard", "confident"):
+            raise ValueError(f"hypotheses must be 'hard' or 'confident', got {self.hypotheses!r}")
         if not (np.isfinite(self.cost) and self.cost > 0):
             raise ValueError(f"cost must be a positive number, got {self.cost!r}")
+
+    def _learner(self, n_classes: int) -> WeakLearner:
+        if self.hypotheses == "hard":
+            return super()._learner(n_classes)
+        return confident_learner(self._estimator(n_classes))
 
     def _parts(self, groups: Groups, rng: np.random.RandomState) -> list[Any]:
         """Rows to train on, and those of the groups held out, if any."""
@@ -179,14 +194,14 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         means: list[float] = []
         for _ in range(self.n_estimators):
             weight = np.exp(log_weight - log_weight.max())
-            votes = run.fit(y_row, weight / weight.sum())
-            correct = votes == y_row
-            error = float(weight[~correct].sum() / weight.sum())
+            output = run.fit(y_row, weight / weight.sum())
+            loss = row_loss(output, y_row)
+            error = float(weight @ loss / weight.sum())
             alpha = step_size(error, n_classes, 0.0)
             if alpha <= 0:  # no better than chance
                 break
-            score = score + alpha * coding[votes]
-            start = start - alpha * np.where(correct, right, wrong)
+            score = score + alpha * (coding[output] if output.ndim == 1 else output @ coding)
+            start = start - alpha * (right * (1.0 - loss) + wrong * loss)
             E = measure.of(y_row, score, groups)
             # a group that the measure leaves out gets no extra focus
             log_weight = start - self.focus * np.where(np.isnan(E), 1.0, E)[groups.codes]

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from groupwise.boosting import Run
+from groupwise.boosting.confidence import row_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.transfer.boosted import StagedTransferClassifier, initial_share, starting_weights
-from groupwise.transfer.learners import get_transfer_learner, row_loss
+from groupwise.transfer.learners import get_transfer_learner
 from groupwise.transfer.rounds import RoundPlan, boost
 
 __all__ = ["MultiSourceTrAdaBoostClassifier"]

@@ -10,9 +10,9 @@ from scipy.special import logsumexp, softmax
 
 from groupwise.boosting import Run
 from groupwise.boosting.classifiers import vote_coding
+from groupwise.boosting.confidence import row_loss
 from groupwise.groups import Groups
 from groupwise.transfer.base import decide
-from groupwise.transfer.learners import row_loss
 
 __all__ = ["LEAST_ERROR", "RoundPlan", "Rounds", "boost", "first_voter", "source_beta"]
 

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from groupwise.boosting.confidence import row_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.transfer.base import TransferRows
 from groupwise.transfer.boosted import BoostedTransferClassifier
-from groupwise.transfer.learners import get_transfer_learner, row_loss
+from groupwise.transfer.learners import get_transfer_learner
 from groupwise.transfer.rounds import LEAST_ERROR, RoundPlan, boost
 
 __all__ = ["TaskTrAdaBoostClassifier"]
