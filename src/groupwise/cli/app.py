@@ -5,12 +5,21 @@ from typing import Annotated
 import typer
 
 from groupwise import __version__
+from groupwise.cli.compare import compare
+from groupwise.cli.console import EXIT_CODES
 from groupwise.cli.demo import demo
+from groupwise.cli.describe import describe
+from groupwise.cli.evaluate import evaluate
+from groupwise.cli.fit import fit
+from groupwise.cli.methods import methods
+from groupwise.cli.predict import predict
+from groupwise.cli.report import report
 from groupwise.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="groupwise",
     help="Learn when labels belong to groups of rows.",
+    epilog="Exit codes: " + "; ".join(f"{code} {what}" for code, what in EXIT_CODES.items()) + ".",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,5 +41,5 @@ def main(
     """Learn when labels belong to groups of rows."""
 
 
-app.command()(demo)
-app.command()(reproduce)
+for command in (demo, describe, fit, predict, evaluate, compare, report, methods, reproduce):
+    app.command()(command)

@@ -1,108 +1,75 @@
 """``groupwise demo``: the main job on data that scikit-learn ships."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
+import pandas as pd
 import typer
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from sklearn.datasets import load_digits
-from sklearn.ensemble import AdaBoostClassifier
-from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
-from groupwise.datasets import GroupedData, make_sessions
-from groupwise.groups import Groups
-from groupwise.io import save_model
-from groupwise.majority import NaiveGroupClassifier, SBoostClassifier
-from groupwise.metrics import bootstrap_interval
-from groupwise.model_selection import WholeGroupKFold
-from groupwise.plotting import RoundsDisplay
+from groupwise.cli import options
+from groupwise.cli.compare import run_comparison, save_best
+from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.cli.outputs import write_report
+from groupwise.cli.show import say_board, say_job
+from groupwise.jobs import Comparison, Job, make_supervision
+from groupwise.tables import read_table, write_table
 
-ROUNDS = 30
+METHODS = ("sboost", "group-boost", "naive-boosting", "naive-logistic", "statistics")
 
 
-def _methods(seed: int) -> dict[str, Any]:
-    tree = DecisionTreeClassifier(max_depth=3)
-    return {
-        "naive tree": NaiveGroupClassifier(tree, random_state=seed),
-        "naive AdaBoost": NaiveGroupClassifier(
-            AdaBoostClassifier(tree, n_estimators=ROUNDS), random_state=seed
-        ),
-        "naive gradient boosting": NaiveGroupClassifier(random_state=seed),
-        "SBoost": SBoostClassifier(n_estimators=ROUNDS, random_state=seed),
-    }
+def digit_sessions(seed: int) -> pd.DataFrame:
+    """A table of sessions of ten handwritten digits, mostly even or mostly odd.
 
+    Two to four digits of each session are of the other kind, and nobody says which. The columns
+    are 64 grey levels, the session and its kind.
+    """
+    from sklearn.datasets import load_digits
 
-def _digit_sessions(seed: int) -> GroupedData:
-    """Sessions of ten handwritten digits, mostly even or mostly odd."""
+    from groupwise.datasets import make_sessions
+
     X, digit = load_digits(return_X_y=True)
     parity = np.array(["even", "odd"])[digit % 2]
-    return make_sessions(X, parity, n_other=(2, 4), random_state=seed)
+    sessions = make_sessions(X, parity, n_other=(2, 4), random_state=seed)
+    frame = pd.DataFrame(sessions.X, columns=[f"pixel_{k}" for k in range(X.shape[1])])
+    names = pd.Series(sessions.groups).map("session {:03d}".format)
+    return frame.assign(session=names, kind=sessions.y)
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the model.")] = Path(
-        "groupwise-demo"
-    ),
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats of 5-fold cross-validation.")] = 2,
-    seed: Annotated[int, typer.Option(help="Of the sessions, folds and models.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for table, model and report.")
+    ] = Path("groupwise-demo"),
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Learn which sessions of digits are mostly odd, from the sessions' labels alone.
 
-    Each session holds ten handwritten digits; two to four of them are of the other kind, and
-    nobody says which. Compares the naive approach (every digit gets its session's label) with
-    SBoost, by cross-validation over whole sessions.
+    Writes a table of sessions, compares a few methods on folds of whole sessions, and writes the
+    best as a model and everything as a report: what 'groupwise compare' does to your own table.
 
-    Example: groupwise demo --out my-demo
+    Example: groupwise demo -o my-demo
     """
-    console = Console()
-    data = _digit_sessions(seed)
-    methods = _methods(seed)
-    splits = list(WholeGroupKFold(5, n_repeats=repeats, random_state=seed).split(*data[:3]))
-    sessions = Groups(data.groups)
-    truth = sessions.one_per_group(data.y)
-    n_wrong = {name: np.zeros(sessions.n_groups) for name in methods}
-    curves: dict[str, Any] = {"SBoost": [], "naive AdaBoost": []}
-    steps = [(name, split) for split in splits for name in methods]
-    # small fits: more threads would only wait for each other
-    threadpool_limits(1)
-    for name, (train, test) in track(steps, "Cross-validation", console=console, transient=True):
-        model = methods[name].fit(data.X[train], data.y[train], groups=data.groups[train])
-        tested = np.unique(data.groups[test])
-        found = model.predict_groups(data.X[test], groups=data.groups[test])
-        n_wrong[name][tested] += found != truth[tested]
-        if name == "SBoost":
-            curves[name].append(_error_by_round(model, data, test))
-            plain = SBoostClassifier(n_estimators=ROUNDS, gamma=0.0, random_state=seed)
-            plain.fit(data.X[train], data.y[train], groups=data.groups[train])
-            curves["naive AdaBoost"].append(_error_by_round(plain, data, test))
-
-    wrong = {name: count / repeats for name, count in n_wrong.items()}
-    console.print(_table(wrong, f"{len(sessions)} sessions of 10 digits, 5-fold x {repeats}"))
-    out.mkdir(parents=True, exist_ok=True)
-    display = RoundsDisplay.from_predictions(curves)
-    display.ax_.set_title("Sessions of digits: error on held-out sessions")
-    display.figure_.savefig(out / "demo.png", dpi=150)
-    final = methods["SBoost"].fit(data.X, data.y, groups=data.groups)
-    save_model(final, out / "demo.skops")
-    console.print(f"Picture: {out / 'demo.png'}\nModel:   {out / 'demo.skops'}", soft_wrap=True)
-
-
-def _error_by_round(model: SBoostClassifier, data: GroupedData, test: np.ndarray) -> list[float]:
-    scores = list(model.staged_score(data.X[test], data.y[test], groups=data.groups[test]))
-    return [1.0 - score for score in scores + scores[-1:] * (ROUNDS - len(scores))]
-
-
-def _table(wrong: dict[str, np.ndarray], caption: str) -> Table:
-    """Error of each method; the interval is over sessions, however often each was tested."""
-    table = Table(title="Share of sessions predicted wrong", caption=caption)
-    table.add_column("method")
-    table.add_column("error", justify="right")
-    table.add_column("95 % interval", justify="right")
-    for name, share in wrong.items():
-        low, high = bootstrap_interval(share)
-        table.add_row(name, f"{share.mean():.3f}", f"{low:.3f} to {high:.3f}")
-    return table
+    speaker = Speaker(as_json=as_json, quiet=quiet)
+    with one_line_errors():
+        out.mkdir(parents=True, exist_ok=True)
+        path = write_table(digit_sessions(seed), out / "sessions.parquet")
+        supervision = make_supervision("majority", group="session", label=("kind",))
+        job = Job.from_table(read_table(path), supervision, seed=seed)
+        say_job(speaker, job, None)
+        command = (
+            f"groupwise compare {path} --group session --label kind --no-search --folds {folds} "
+            f"--seed {seed} --method {','.join(METHODS)}"
+        )
+        comparison = Comparison(
+            job, out / "comparison", methods=METHODS, n_splits=folds, search=False, command=command
+        )
+        result = run_comparison(comparison, speaker)
+        board = say_board(speaker, result)
+        save_best(job, result, str(board.index[0]), out / "model.skops", search=False)
+        write_report(result, out / "report.html")
+        speaker.say(f"table:  {path}\nmodel:  {out / 'model.skops'}\nreport: {out / 'report.html'}")
+        lines = board.reset_index().to_dict(orient="records")
+        speaker.give({"leaderboard": lines, "out": str(out)})

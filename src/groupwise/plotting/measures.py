@@ -13,12 +13,14 @@ __all__ = ["GroupScoresDisplay"]
 
 
 class GroupScoresDisplay:
-    """Share of groups below each score, one line per method, the worst group named.
+    """Share of groups below each score, one line per method, the worst groups named.
 
     Parameters
     ----------
     values : dict of str to Series
         One value per group, indexed by the group's name; NaN leaves a group out.
+    n_named : int, default=1
+        How many of the worst groups of each method are named.
 
     Examples
     --------
@@ -32,7 +34,8 @@ class GroupScoresDisplay:
     'measure of a group'
     """
 
-    def __init__(self, values: dict[str, ArrayLike]):
+    def __init__(self, values: dict[str, ArrayLike], *, n_named: int = 1):
+        self.n_named = n_named
         self.values: dict[str, Any] = {
             name: pd.Series(value).dropna() for name, value in values.items()
         }
@@ -77,25 +80,28 @@ class GroupScoresDisplay:
         return cls.from_values(values, ax=ax)
 
     @classmethod
-    def from_values(cls, values: dict[str, Any], *, ax: Any = None) -> "GroupScoresDisplay":
+    def from_values(
+        cls, values: dict[str, Any], *, n_named: int = 1, ax: Any = None
+    ) -> "GroupScoresDisplay":
         """Draw values that were computed before."""
-        return cls(values).plot(ax=ax)
+        return cls(values, n_named=n_named).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> "GroupScoresDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
             ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
-        for name, value in self.values.items():
+        for number, (name, value) in enumerate(self.values.items()):
             ordered = value.sort_values(kind="stable")
             share = np.arange(1, len(ordered) + 1) / len(ordered)
             (line,) = ax.step(
                 ordered, share, where="post", label=f"{name} (mean {ordered.mean():.3f})"
             )
             ax.plot(ordered.iloc[:1], share[:1], "o", color=line.get_color(), ms=4)
+            worst = ", ".join(str(name) for name in ordered.index[: self.n_named])
             ax.annotate(
-                f"worst: {ordered.index[0]}",
+                f"worst: {worst}",
                 (ordered.iloc[0], share[0]),
-                xytext=(4, 4),
+                xytext=(4, 4 + 11 * number),
                 textcoords="offset points",
                 fontsize="small",
                 color=line.get_color(),

@@ -1,0 +1,136 @@
+"""How commands speak: what was found on one stream, progress and errors on the other."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from groupwise.exceptions import GroupDataError
+from groupwise.io import ModelFileError
+from groupwise.tables import TableError
+
+__all__ = ["EXIT_CODES", "Speaker", "command_line", "one_line_errors"]
+
+#: What a script can tell from a command's exit code.
+EXIT_CODES = {
+    0: "done",
+    1: "an error of groupwise itself, or of a method",
+    2: "the command was called wrongly",
+    3: "the table (or a result file) cannot be used",
+    4: "the model file cannot be used",
+    5: "a file cannot be written, or the disk is full",
+    130: "interrupted",
+    141: "nobody read the output to its end",
+}
+
+
+class Speaker:
+    """Prints for people, or JSON for machines, or nothing.
+
+    Parameters
+    ----------
+    as_json, quiet : bool
+    """
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False):
+        self.as_json = as_json
+        self.silent = quiet or as_json
+        self._out = Console(soft_wrap=True)
+        self._err = Console(stderr=True, soft_wrap=True)
+
+    def say(self, what: Any) -> None:
+        """Print for people."""
+        if not self.silent:
+            self._out.print(what, highlight=False, markup=False)
+
+    def note(self, what: str) -> None:
+        """Say on the other stream what a person should know; not with ``--quiet``."""
+        if not self.silent:
+            self._err.print(f"note: {what}", highlight=False, markup=False)
+
+    def give(self, content: dict[str, Any]) -> None:
+        """Print for machines."""
+        if self.as_json:
+            print(json.dumps(content, allow_nan=False))
+
+    def track(self, steps: Sequence[Any], heading: str) -> Iterable[Any]:
+        """A progress bar over steps."""
+        hidden = self.silent or not self._err.is_terminal
+        return track(steps, heading, console=self._err, transient=True, disable=hidden)
+
+    @staticmethod
+    def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+        """A table whose first column is text and whose others are figures."""
+        table = Table(title=title, title_justify="left")
+        for position, column in enumerate(columns):
+            table.add_column(column, justify="left" if position == 0 else "right")
+        for row in rows:
+            table.add_row(*row)
+        return table
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn what a user can put right into one line and an exit code.
+
+    With the variable GROUPWISE_DEBUG set, everything keeps its traceback.
+    """
+    previous = _catch_termination()
+    try:
+        yield
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except BrokenPipeError as error:  # nobody reads any more, as in `groupwise ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from error
+    except ModelFileError as error:
+        _fail(str(error), 4)
+    except (TableError, GroupDataError) as error:
+        _fail(str(error), 3)
+    except OSError as error:
+        _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), 5)
+    except MemoryError:
+        _fail("not enough memory", 1)
+    except (ValueError, ArithmeticError, RuntimeError, ImportError) as error:
+        if isinstance(error, typer.Exit | typer.Abort):
+            raise
+        _fail(str(error) or type(error).__name__, 1)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def command_line() -> str:
+    """The command as it was typed, without any password."""
+    from groupwise.tables.sql import without_password
+
+    return shlex.join(["groupwise", *(without_password(part) for part in sys.argv[1:])])
+
+
+def _fail(message: str, code: int) -> None:
+    if os.environ.get("GROUPWISE_DEBUG"):
+        raise  # inside an except block of the caller
+    line = " ".join(message.split())
+    print(f"error: {line}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def _catch_termination() -> Any:
+    """Let ``kill`` end a command as Ctrl-C does, so that no file is left half written."""
+
+    def stop(_signum: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        return signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread: signals are somebody else's business
+        return None

@@ -1,0 +1,115 @@
+"""``groupwise fit``: a model of a table, and what it is worth on new groups."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from groupwise.cli import options
+from groupwise.cli.console import Speaker, command_line, one_line_errors
+from groupwise.cli.inputs import Question, parse_params
+from groupwise.cli.outputs import check_folder, write_report
+from groupwise.cli.show import say_job, say_score, score_summary
+from groupwise.io import save_model
+from groupwise.jobs import Job, Method, Result, get_method
+from groupwise.jobs.result import about_job
+
+
+def fit(
+    table: options.TablePath,
+    group: options.Group = None,
+    label: options.Label = None,
+    kind: options.Kind = None,
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", help="See 'groupwise methods'.")
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", help="Parameter of the method, name=value.")
+    ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Search the method's few settings on whole groups.")
+    ] = False,
+    measure: options.MeasureName = None,
+    domain: options.Domain = None,
+    target: options.Target = None,
+    positive: options.Positive = None,
+    features: options.Features = None,
+    ignore: options.Ignore = None,
+    order: options.Order = None,
+    sql: options.Sql = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")] = Path(
+        "model.skops"
+    ),
+    report: Annotated[
+        Path | None, typer.Option("--report", help="HTML page to write as well.")
+    ] = None,
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn from a table and say how good the model is on groups it has not seen.
+
+    The estimate comes from folds of whole groups; the model that is written has seen all rows.
+
+    Example: groupwise fit sessions.parquet --group session --label kind -o model.skops
+    """
+    speaker = Speaker(as_json=as_json, quiet=quiet)
+    with one_line_errors():
+        check_folder(out, report)
+        question = Question(
+            table=table,
+            sql=sql,
+            group=group,
+            label=options.split_names(label),
+            kind=kind,
+            measure=measure,
+            domain=domain,
+            target=target,
+            positive=positive,
+            features=options.split_names(features),
+            ignore=options.split_names(ignore),
+            order=order,
+            seed=seed,
+        )
+        params = parse_params(param)
+        job, why = question.job(question.read())
+        chosen = get_method(
+            job.supervision.kind, method, n_rows=job.n_rows, n_classes=len(job.known.classes)
+        )
+        chosen.build(job.supervision, params, seed)  # a wrong parameter is told before the work
+        say_job(speaker, job, why)
+        speaker.say(f"method:      {chosen.name} ({chosen.paper})")
+        result, final = _judge(speaker, job, chosen, params, folds, tune)
+        model = job.fit(chosen, final)
+        save_model(model, out, result=result.to_json())
+        if report is not None:
+            write_report(result, report)
+        summary = score_summary(result, chosen.name)
+        say_score(speaker, summary, "groups not seen in training")
+        speaker.say(f"written:     {out}" + (f", {report}" if report else ""))
+        speaker.give(
+            summary
+            | {
+                "model": str(out),
+                "method": chosen.name,
+                "kind": job.supervision.kind,
+                "params": result.about["params"],
+                "columns": result.about["columns"],
+            }
+        )
+
+
+def _judge(
+    speaker: Speaker, job: Job, method: Method, params: dict[str, Any], n_splits: int, tune: bool
+) -> tuple[Result, dict[str, Any]]:
+    """The estimate, and the parameters for the model of all rows."""
+    splits = job.splits(n_splits)
+    found = [
+        job.run_fold(method, params, split, search=tune)
+        for split in speaker.track(splits, "Folds of whole groups")
+    ]
+    final = job.tune(method, params) if tune else params
+    about = about_job(job, command=command_line(), n_splits=len(splits))
+    about["params"] = {name: repr(value) for name, value in final.items()}
+    return Result(about, {method.name: found}), final

@@ -1,0 +1,34 @@
+"""``groupwise methods``: what there is."""
+
+from typing import Annotated
+
+import typer
+
+from groupwise.cli import options
+from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.jobs import KINDS, METHODS
+from groupwise.tables import TableError
+
+
+def methods(
+    kind: Annotated[str | None, typer.Option("--kind", "-k", help="Only of this kind.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the methods: for which kind of supervision, and from which paper.
+
+    Example: groupwise methods --kind proportions
+    """
+    speaker = Speaker(as_json=as_json)
+    with one_line_errors():
+        if kind is not None and kind not in KINDS:
+            raise TableError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        shown = [method for method in METHODS if kind in (None, method.kind)]
+        for one in KINDS:
+            rows = [[m.name, m.paper] for m in shown if m.kind == one]
+            if rows:
+                meaning = str(KINDS[one].__doc__).splitlines()[0]
+                table = Speaker.table(f"{one}: {meaning}", ["method", "from"], rows)
+                table.columns[1].justify = "left"
+                speaker.say(table)
+        keys = ("kind", "name", "path", "paper", "max_rows", "n_classes", "needs")
+        speaker.give({"methods": [{key: getattr(m, key) for key in keys} for m in shown]})

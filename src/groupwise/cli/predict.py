@@ -1,0 +1,106 @@
+"""``groupwise predict``: what a model says about a table."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from groupwise.cli import options
+from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.cli.outputs import check_folder
+from groupwise.groups import Groups
+from groupwise.io import ModelFileError, load_model
+from groupwise.jobs import TableModel
+from groupwise.jobs.answer import Answer
+from groupwise.tables import TableError, read_table, write_table
+from groupwise.tables.write import check_writable
+
+
+def predict(
+    model: options.ModelPath,
+    table: options.TablePath,
+    level: Annotated[str, typer.Option("--level", help="row or group: one line for each.")] = "row",
+    sql: options.Sql = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Table to write; without it CSV is printed."),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Predict rows or groups of a table.
+
+    Columns: the group, 'predicted', one probability 'p_CLASS' per class where the method has any,
+    and, for rows of methods that have it, 'weight': the row's part in its group's label.
+
+    Example: groupwise predict model.skops new.parquet --level group -o out.parquet
+    """
+    speaker = Speaker(as_json=as_json, quiet=quiet)
+    with one_line_errors():
+        if level not in ("row", "group"):
+            raise typer.BadParameter(f"--level must be row or group, got {level!r}")
+        if out is not None:
+            check_folder(check_writable(out))
+        fitted = load_table_model(model)
+        answers = _predict(fitted, table, sql, level)
+        if out is not None:
+            write_table(answers, out)
+            speaker.say(f"written:     {out}: {len(answers):,} {level}s")
+            speaker.give({"out": str(out), "n": len(answers), "columns": list(answers.columns)})
+        elif as_json:
+            sys.stdout.write(answers.to_json(orient="records", lines=True))
+        else:
+            answers.to_csv(sys.stdout, index=False)
+
+
+def load_table_model(path: Path) -> TableModel:
+    """A model that takes tables."""
+    fitted = load_model(path)
+    if not isinstance(fitted, TableModel):
+        raise ModelFileError(
+            f"{path} holds a {type(fitted).__name__}, which takes arrays, not tables; "
+            "'groupwise fit' writes models that take tables"
+        )
+    return fitted
+
+
+def _predict(model: TableModel, source: str, sql: str | None, level: str) -> pd.DataFrame:
+    column = model.supervision.group
+    table = read_table(source, sql=sql, text=[column] if column else [])
+    features = model.schema.conform(table.frame, name=table.name)
+    if column is None and level == "group":
+        raise TableError("the model was fitted without --group: there are rows only")
+    if column is not None and (level == "group" or column in table.frame.columns):
+        groups = model.supervision.groups_in(table.frame, table.name)
+    elif column is not None and model.supervision.explains:
+        raise TableError(f"{table.name} has no column {column!r}, which names the group")
+    else:
+        groups = Groups.singletons(len(features))
+        column = None
+    answer = model.answer(features, groups)
+    if level == "group":
+        return _group_lines(model, answer, groups, str(column))
+    return _row_lines(model, answer, groups, column)
+
+
+def _row_lines(
+    model: TableModel, answer: Answer, groups: Groups, column: str | None
+) -> pd.DataFrame:
+    classes = np.array(model.classes)
+    lines: dict[str, Any] = {} if column is None else {column: groups.spread(groups.names)}
+    lines["predicted"] = classes[answer.row_code]
+    if answer.row_proba is not None:
+        lines |= {f"p_{c}": answer.row_proba[:, k] for k, c in enumerate(model.classes)}
+    if model.explains:
+        lines["weight"] = answer.row_weights(groups)
+    return pd.DataFrame(lines)
+
+
+def _group_lines(model: TableModel, answer: Answer, groups: Groups, column: str) -> pd.DataFrame:
+    classes = np.array(model.classes)
+    lines = {column: groups.names, "rows": groups.sizes, "predicted": classes[answer.group_code]}
+    lines |= {f"p_{c}": answer.group_proba[:, k] for k, c in enumerate(model.classes)}
+    return pd.DataFrame(lines)

@@ -1,0 +1,56 @@
+"""``groupwise report``: a page to show."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groupwise.cli import options
+from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.cli.outputs import check_folder, write_report
+from groupwise.io import read_result
+from groupwise.jobs import Result
+from groupwise.tables import TableError
+
+
+def report(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|RESULT",
+            help="A model file, the folder of a comparison, or a result file.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
+        "report.html"
+    ),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write one HTML page: leaderboard, pictures, all groups, and how to repeat it.
+
+    Example: groupwise report model.skops -o report.html
+    """
+    speaker = Speaker(as_json=as_json, quiet=quiet)
+    with one_line_errors():
+        check_folder(out)
+        write_report(load_result(source), out)
+        speaker.say(f"written:     {out}")
+        speaker.give({"out": str(out)})
+
+
+def load_result(source: Path) -> Result:
+    """The result in a model file, a comparison's folder or a result file."""
+    if source.is_dir():
+        inside = source / "result.json"
+        if not inside.exists():
+            raise TableError(f"{source} holds no result.json: is the comparison finished?")
+        source = inside
+    if not source.exists():
+        raise TableError(f"{source}: there is no such file")
+    if source.suffix == ".json":
+        try:
+            return Result.from_json(source.read_text(encoding="utf-8"), str(source))
+        except UnicodeDecodeError as error:
+            raise TableError(f"{source} is no result of groupwise") from error
+    return Result.from_json(read_result(source), str(source))

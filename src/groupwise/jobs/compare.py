@@ -1,0 +1,135 @@
+"""Every method on the same folds of whole groups, in steps that survive being killed."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groupwise.files import write_text
+from groupwise.jobs.job import Job
+from groupwise.jobs.methods import Method, methods_for
+from groupwise.jobs.result import Result, about_job
+from groupwise.tables import TableError
+
+__all__ = ["Comparison", "Step"]
+
+# What has to be the same for a finished fold to count in a continued run.
+_SAME = ("fingerprint", "supervision", "columns", "seed", "n_splits", "search")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One method on one fold."""
+
+    method: Method
+    fold: int
+
+
+class Comparison:
+    """A comparison that is stored in a folder, fold by fold.
+
+    Parameters
+    ----------
+    job : Job
+    folder : Path
+        ``plan.json`` says what is compared, ``folds/`` holds one file per finished fold and
+        ``result.json`` the whole once all are there.
+    methods : sequence of str, default=()
+        Names; none: all that apply.
+    n_splits : int, default=5
+    search : bool, default=True
+        Whether each method's small search runs inside each training part.
+    command : str, default=""
+        For the record.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        *,
+        methods: Sequence[str] = (),
+        n_splits: int = 5,
+        search: bool = True,
+        command: str = "",
+    ):
+        self.job, self.folder, self.search = job, Path(folder), search
+        self.chosen, self.left_out = _applicable(job, methods)
+        self.splits = job.splits(n_splits)
+        about = about_job(job, command=command, n_splits=len(self.splits)) | {"search": search}
+        self.about: dict[str, Any] = json.loads(json.dumps(about))
+
+    def steps(self) -> list[Step]:
+        """The folds that are not there yet; checks that those that are belong to this job."""
+        self._check_plan()
+        (self.folder / "folds").mkdir(parents=True, exist_ok=True)
+        write_text(self.folder / "plan.json", json.dumps(self.about, indent=1))
+        steps = [Step(m, fold) for fold in range(len(self.splits)) for m in self.chosen]
+        return [step for step in steps if not self._file(step).exists()]
+
+    def run(self, step: Step) -> None:
+        """Do one step and store it; a method's own failure is stored as its reason."""
+        try:
+            found = self.job.run_fold(step.method, {}, self.splits[step.fold], search=self.search)
+        except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
+            found = {"failed": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
+        write_text(self._file(step), json.dumps(found, allow_nan=False))
+
+    def result(self) -> Result:
+        """Put the finished folds together and store them."""
+        methods, left_out = {}, dict(self.left_out)
+        for method in self.chosen:
+            folds = list(self._stored(method))
+            failed = [fold["failed"] for fold in folds if "failed" in fold]
+            if failed:
+                left_out[method.name] = (
+                    f"failed on {len(failed)} of {len(folds)} folds: {failed[0]}"
+                )
+            else:
+                methods[method.name] = folds
+        if not methods:
+            reasons = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
+            raise TableError(f"{self.job.table}: no method could be judged ({reasons})")
+        result = Result(self.about, methods, left_out)
+        result.save(self.folder / "result.json")
+        return result
+
+    def _stored(self, method: Method) -> Iterator[dict[str, Any]]:
+        for fold in range(len(self.splits)):
+            yield json.loads(self._file(Step(method, fold)).read_text(encoding="utf-8"))
+
+    def _file(self, step: Step) -> Path:
+        return self.folder / "folds" / f"{step.method.name}.{step.fold}.json"
+
+    def _check_plan(self) -> None:
+        plan = self.folder / "plan.json"
+        if not plan.exists():
+            if self.folder.exists() and any(self.folder.iterdir()):
+                raise TableError(f"{self.folder} is not empty and holds no comparison")
+            return
+        try:
+            before = json.loads(plan.read_text(encoding="utf-8"))
+            differing = [key for key in _SAME if before[key] != self.about[key]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise TableError(f"{plan} is no plan of a comparison") from error
+        if differing:
+            raise TableError(
+                f"{self.folder} holds a comparison with another {differing[0]}; take another "
+                "folder, or remove it"
+            )
+
+
+def _applicable(job: Job, names: Sequence[str]) -> tuple[list[Method], dict[str, str]]:
+    offered = {method.name: method for method in methods_for(job.supervision.kind)}
+    unknown = [name for name in names if name not in offered]
+    if unknown:
+        raise TableError(
+            f"--kind {job.supervision.kind} has no method {unknown[0]!r}; it has "
+            f"{', '.join(offered)}"
+        )
+    wanted = [offered[name] for name in dict.fromkeys(names)] or list(offered.values())
+    n_classes = len(job.known.classes)
+    reasons = {m.name: m.reason_against(job.n_rows, n_classes) for m in wanted}
+    chosen = [m for m in wanted if reasons[m.name] is None]
+    return chosen, {name: reason for name, reason in reasons.items() if reason is not None}

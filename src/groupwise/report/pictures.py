@@ -1,0 +1,167 @@
+"""The pictures of a report, as SVG that follows the page's colours."""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+
+from groupwise.jobs.leaderboard import unit_scores
+from groupwise.jobs.result import Result
+from groupwise.plotting import (
+    GroupScoresDisplay,
+    MarginsDisplay,
+    ReliabilityDisplay,
+    RoundsDisplay,
+    SharesDisplay,
+    SourceWeightDisplay,
+)
+
+__all__ = ["Picture", "make_pictures"]
+
+# Stands for the page's text colour while matplotlib draws.
+_INK = "#010203"
+_STYLE = {
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "axes.edgecolor": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",
+    "legend.framealpha": 0.0,
+    "font.family": "sans-serif",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with its heading and what to look for."""
+
+    title: str
+    text: str
+    svg: str
+
+
+def make_pictures(result: Result, best: list[str]) -> list[Picture]:
+    """All pictures that the result has the figures for.
+
+    Parameters
+    ----------
+    result : Result
+    best : list of str
+        Methods in order; at most five are drawn in one picture, single ones show the first.
+    """
+    return list(_pictures(result, best[:5]))
+
+
+def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
+    scores, what = _group_values(result, best)
+    yield _draw(
+        f"By group: {what}",
+        "Share of groups at or below each value; the worst are named. A line further right is "
+        "better.",
+        GroupScoresDisplay,
+        scores,
+        n_named=3,
+    )
+    first = result.methods[best[0]]
+    curves = {name: _even(result.methods[name]) for name in best}
+    curves = {name: curve for name, curve in curves.items() if curve is not None}
+    if curves:
+        yield _draw(
+            "Error by boosting round",
+            "On held-out groups, mean over folds with one standard error. Where it still falls, "
+            "more rounds may help; where it rises, fewer.",
+            RoundsDisplay,
+            curves,
+        )
+    if "shares" in first[0]["units"]:
+        known, predicted, sizes = (_stacked(first, key) for key in ("shares", "proba", "size"))
+        yield _draw(
+            f"Known and predicted shares: {best[0]}",
+            "One dot per held-out group and class; on the line they agree.",
+            SharesDisplay,
+            known,
+            predicted,
+            result.about["classes"],
+            sizes,
+        )
+    if "reliability" in first[0]:
+        bins = [np.sum([fold["reliability"][k] for fold in first], axis=0) for k in _BINS]
+        yield _draw(
+            f"Reliability of row probabilities: {best[0]}",
+            "Rows on the line are right as often as the model says.",
+            ReliabilityDisplay,
+            *bins,
+        )
+    if "margins" in first[0] and first[0]["margins"]["groups"]:
+        margins = first[0]["margins"]
+        yield _draw(
+            f"Rows round by round: {best[0]}",
+            "Score towards the true label of the rows of two of the worst groups; below zero the "
+            "model takes a row for the other class.",
+            MarginsDisplay,
+            margins["groups"],
+            step=margins["step"],
+        )
+    weighed = [name for name in best if "weights" in result.methods[name][0]]
+    if weighed:
+        weights = result.methods[weighed[0]][0]["weights"]
+        yield _draw(
+            f"Weight of the domains: {weighed[0]}",
+            "Share of the weight that each domain's rows keep, round by round (first fold).",
+            SourceWeightDisplay,
+            weights["mass"],
+            weights["names"],
+        )
+
+
+_BINS = ("n", "sure", "right")
+
+
+def _group_values(result: Result, best: list[str]) -> tuple[dict[str, Any], str]:
+    """A value of each group that is more than right or wrong."""
+    if result.about["supervision"]["kind"] not in ("majority", "presence"):
+        scores = unit_scores(result)
+        return {name: scores[name] for name in best}, "score"
+    values = {}
+    for name in best:
+        units = [fold["units"] for fold in result.methods[name]]
+        proba = [p[t] for u in units for p, t in zip(u["proba"], u["truth"], strict=True)]
+        values[name] = pd.Series(proba, index=[n for u in units for n in u["name"]])
+    return values, "probability of the true label"
+
+
+def _stacked(folds: list[dict[str, Any]], key: str) -> Any:
+    return np.concatenate([np.asarray(fold["units"][key], dtype=float) for fold in folds])
+
+
+def _even(folds: list[dict[str, Any]]) -> Any:
+    """Curves of equal length; a run that ended early keeps its last error."""
+    curves = [fold.get("curve") for fold in folds]
+    if not all(curves):
+        return None
+    longest = max(len(curve) for curve in curves)
+    return [curve + curve[-1:] * (longest - len(curve)) for curve in curves]
+
+
+def _draw(title: str, text: str, display: Any, *args: Any, **options: Any) -> Picture:
+    salt = re.sub(r"\W", "", title)  # ids inside one page must differ from picture to picture
+    with matplotlib.rc_context(_STYLE | {"svg.hashsalt": salt}):
+        figure = display(*args, **options).plot().figure_
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    svg = stream.getvalue()
+    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    for kind in ("figure", "axes", "patch", "text", "line2d", "legend", "matplotlib.axis", "xtick"):
+        svg = re.sub(rf'id="{re.escape(kind)}_', f'id="{salt}_{kind}_', svg)
+    return Picture(title, text, svg.replace("<svg ", '<svg role="img" ', 1))

@@ -1,0 +1,233 @@
+"""Which columns may be features, and why the others may not."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from groupwise.tables.errors import TableError
+
+__all__ = ["MAX_CATEGORIES", "ColumnUse", "choose_features", "column_kind"]
+
+#: More different texts than this are taken for names or free text, not for categories.
+MAX_CATEGORIES = 255
+
+_ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|pk|index|idx|rowid|row)$", re.IGNORECASE)
+_ID_CAMEL = re.compile(r"[a-z](Id|ID|Uuid|UUID|Key)$")
+_TIME_NAME = re.compile(r"(^|[_\W])(date|datetime|timestamp|ts|time|epoch)$|_at$", re.IGNORECASE)
+_DATE_TEXT = re.compile(
+    r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?$|^\d{1,2}:\d{2}"
+)
+_FEW_ROWS = 20
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """What a column is used for.
+
+    Attributes
+    ----------
+    name : str
+    use : str
+        ``"number"`` or ``"category"`` for a feature, ``"not used"``, or a role such as ``"group"``.
+    why : str
+    """
+
+    name: str
+    use: str
+    why: str
+
+    @property
+    def is_feature(self) -> bool:
+        return self.use in ("number", "category")
+
+
+def choose_features(
+    frame: pd.DataFrame,
+    roles: Mapping[str, str],
+    *,
+    name: str,
+    wanted: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    same_as: Mapping[str, Any] | None = None,
+) -> list[ColumnUse]:
+    """Decide the use of each column.
+
+    Identifiers, dates, constant and empty columns, free text and copies of the group or label are
+    not used unless ``wanted`` names them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    roles : mapping of str to str
+        Columns that have another use: the group, the labels, ...
+    name : str
+        Of the table, for messages.
+    wanted, ignored : sequence of str
+        Columns, or patterns such as ``"acc_*"``; ``wanted`` leaves all others out.
+    same_as : mapping of str to ids, default=None
+        Values by role that a feature must not merely rename, one to one.
+
+    Returns
+    -------
+    uses : list of ColumnUse
+        One per column, in the table's order.
+    """
+    listed = _matching(frame, wanted, name, "--features")
+    dropped = _matching(frame, ignored, name, "--ignore")
+    uses = []
+    for column in map(str, frame.columns):
+        if column in roles:
+            uses.append(ColumnUse(column, roles[column], "you said so"))
+        elif column in dropped or (listed and column not in listed):
+            uses.append(ColumnUse(column, "not used", "you said so"))
+        elif column in listed:
+            uses.append(ColumnUse(column, _usable_kind(frame[column], name), "you said so"))
+        else:
+            uses.append(_judge(frame[column], same_as or {}))
+    if not any(use.is_feature for use in uses):
+        reasons = "; ".join(f"{u.name}: {u.why}" for u in uses if u.use == "not used")
+        raise TableError(
+            f"{name} has no column that can be a feature ({reasons or 'none is left'})"
+        )
+    return uses
+
+
+def column_kind(values: pd.Series) -> str:
+    """``"number"``, ``"category"`` (text), ``"date"`` or ``"nested"``, by type alone."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column_kind(pd.Series(dtype.categories)) if len(dtype.categories) else "category"
+    if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+        return "number"
+    if dtype.kind in "Mm":
+        return "date"
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind in ("date", "datetime", "time", "timedelta"):
+        return "date"
+    if kind in ("boolean", "integer", "floating", "decimal", "mixed-integer-float"):
+        return "number"
+    return "category" if kind in ("string", "empty", "categorical") else "nested"
+
+
+def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
+    name, kind = str(values.name), column_kind(values)
+    present = values.dropna()
+    if present.empty:
+        return ColumnUse(name, "not used", "empty")
+    if kind == "date":
+        return ColumnUse(name, "not used", "a date or time")
+    if kind == "nested":
+        return ColumnUse(name, "not used", "nested or mixed values")
+    n_different = present.nunique()
+    if n_different == 1:
+        return ColumnUse(name, "not used", "one value only")
+    reason = _identifier(name, kind, present, n_different) or _renamed(values, same_as, n_different)
+    if reason:
+        return ColumnUse(name, "not used", reason)
+    missing = len(values) - len(present)
+    why = f"{missing} missing" if missing else "no value missing"
+    if kind == "category":
+        why = f"{n_different} categories, {why}"
+    return ColumnUse(name, kind, why)
+
+
+def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> str | None:
+    """Why this would be an identifier, a date or free text."""
+    many = len(present) >= _FEW_ROWS
+    if kind == "number":
+        whole = _is_whole(present)
+        if whole and (_ID_NAME.search(name) or _ID_CAMEL.search(name)):
+            return "an identifier, by its name"
+        if whole and _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8:
+            return "a time stamp, by its name and size"
+        if whole and many and n_different == len(present) and _counts_up(present):
+            return "an identifier: it numbers the rows"
+        return None
+    if present.head(200).astype(str).str.match(_DATE_TEXT).all():
+        return "dates or times as text"
+    if _ID_NAME.search(name) or _ID_CAMEL.search(name):
+        return "an identifier, by its name"
+    numbers = pd.to_numeric(present.astype(str), errors="coerce")
+    if numbers.notna().mean() > 0.9:
+        row = numbers.index[numbers.isna()]
+        stray = f", such as {present[row[0]]!r} in row {row[0]}" if len(row) else ""
+        return f"numbers as text{stray}"
+    if n_different > MAX_CATEGORIES or (many and n_different > len(present) / 2):
+        return f"an identifier or free text: {n_different} different values in {len(present)} rows"
+    return None
+
+
+def _renamed(values: pd.Series, same_as: Mapping[str, Any], n_different: int) -> str | None:
+    """Whether the column is the group or the label under another name."""
+    if column_kind(values) == "number" and not _is_whole(values.dropna()):
+        return None
+    for role, ids in same_as.items():
+        other = pd.Series(np.asarray(ids), index=values.index)
+        if n_different == other.nunique() and values.notna().all():
+            pairs = pd.DataFrame({"a": values, "b": other}).drop_duplicates()
+            if len(pairs) == n_different:
+                return f"says the same as the {role}"
+    return None
+
+
+def _is_whole(present: pd.Series) -> bool:
+    if pd.api.types.is_bool_dtype(present.dtype):
+        return False
+    if pd.api.types.is_integer_dtype(present.dtype):
+        return True
+    try:
+        numbers = present.to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all())
+
+
+def _counts_up(present: pd.Series) -> bool:
+    steps = np.diff(np.sort(present.to_numpy(dtype=float)))
+    return bool((steps == steps[0]).all())
+
+
+def _usable_kind(values: pd.Series, table: str) -> str:
+    kind = column_kind(values)
+    if kind in ("date", "nested"):
+        what = "dates" if kind == "date" else "nested values"
+        raise TableError(
+            f"{table}: column {values.name!r} holds {what} and cannot be a feature as it is"
+        )
+    if kind == "category" and values.nunique() > MAX_CATEGORIES:
+        raise TableError(
+            f"{table}: column {values.name!r} holds {values.nunique()} different texts; a category "
+            f"may have {MAX_CATEGORIES}"
+        )
+    return kind
+
+
+def _matching(
+    frame: pd.DataFrame, patterns: Sequence[str], name: str, option: str
+) -> dict[str, None]:
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        hits = [c for c in map(str, frame.columns) if c == pattern or fnmatchcase(c, pattern)]
+        if not hits:
+            raise TableError(
+                f"{name} has no column {pattern!r} ({option}){suggestion(frame, pattern)}"
+            )
+        found.update(dict.fromkeys(hits))
+    return found
+
+
+def suggestion(frame: pd.DataFrame, column: str) -> str:
+    """What the table does hold, nearest names first."""
+    from difflib import get_close_matches
+
+    columns = [str(c) for c in frame.columns]
+    close = get_close_matches(column, columns, n=3, cutoff=0.6)
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}?"
+    shown = ", ".join(map(repr, columns[:12])) + (", ..." if len(columns) > 12 else "")
+    return f"; its columns are {shown}"

@@ -1,0 +1,196 @@
+"""From a file, a folder, standard input or a query to a table."""
+
+import hashlib
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from groupwise.tables.errors import TableError
+from groupwise.tables.formats import compression_of, detect_format
+from groupwise.tables.sql import is_database_url, run_query, without_password
+
+__all__ = ["LoadedTable", "read_table"]
+
+
+@dataclass(frozen=True)
+class LoadedTable:
+    """A table in memory, and where it came from.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    name : str
+        For messages and reports; without any password.
+    fingerprint : str
+        SHA-256 of what was read: of the file's bytes, or of a query's answer.
+    """
+
+    frame: pd.DataFrame
+    name: str
+    fingerprint: str
+
+
+def read_table(
+    source: str | Path, *, sql: str | None = None, text: Sequence[str] = ()
+) -> LoadedTable:
+    """Read a table.
+
+    Parameters
+    ----------
+    source : str or Path
+        A CSV, TSV, Parquet, Feather/Arrow or JSON lines file, compressed (gzip, bz2, zstd, lz4) or
+        not; a folder of Parquet parts; ``"-"`` for standard input; with ``sql``, a DuckDB or SQLite
+        file or a ``postgresql://`` address.
+    sql : str, default=None
+        A query; it cannot change the database.
+    text : sequence of str, default=()
+        Columns that a CSV file shall give as text as it stands there (ids such as ``"007"``).
+
+    Returns
+    -------
+    table : LoadedTable
+
+    Raises
+    ------
+    TableError
+        If there is no table to be had; the message names the source.
+    """
+    name = without_password(str(source))
+    if sql is not None:
+        table = run_query(str(source), sql)
+        frame = _as_frame(table, name)
+        return LoadedTable(frame, f"{name}: {sql}", _frame_fingerprint(frame))
+    if is_database_url(str(source)):
+        raise TableError(f"{name} is a database: say which rows with --sql")
+    digest = hashlib.sha256()
+    try:
+        tables = [_read_part(part, text, digest) for part in _parts(source)]
+        table = pa.concat_tables(tables, promote_options="default")
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, TableError) as error:
+        raise TableError(f"{name}: {_reason(error)}") from error
+    frame = _as_frame(table, name)
+    return LoadedTable(frame, name, digest.hexdigest())
+
+
+def _parts(source: str | Path) -> list[Path | None]:
+    if str(source) == "-":
+        return [None]
+    path = Path(source)
+    if not path.exists():
+        raise TableError("there is no such file")
+    if not path.is_dir():
+        return [path]
+    parts: list[Path | None] = [
+        p for p in sorted(path.rglob("*")) if p.suffix.lower() in (".parquet", ".pq")
+    ]
+    if not parts:
+        raise TableError("the folder holds no Parquet parts (*.parquet)")
+    return parts
+
+
+def _read_part(path: Path | None, text: Sequence[str], digest: Any) -> pa.Table:
+    with _opened(path) as raw:
+        hashed = _Hashed(raw, digest)
+        head = hashed.peek()
+        if not head:
+            raise TableError("is empty")
+        compression = compression_of(head)
+        stream: Any = hashed
+        if compression is not None:
+            stream = pa.CompressedInputStream(pa.PythonFile(hashed, mode="r"), compression)
+            stream = io.BufferedReader(_Raw(stream), 1 << 20)
+            head = stream.peek(8)[:8]
+        table = detect_format(path, head).read(stream, text)
+        hashed.drain()
+        return table
+
+
+def _opened(path: Path | None) -> BinaryIO:
+    if path is None:
+        return io.BufferedReader(_Raw(sys.stdin.buffer), 1 << 20)
+    return path.open("rb")
+
+
+class _Raw(io.RawIOBase):
+    """Any object with ``read`` as a raw stream, which the standard library can buffer."""
+
+    def __init__(self, source: Any):
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._source.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Hashed:
+    """A stream that hashes what is read of it."""
+
+    def __init__(self, stream: BinaryIO, digest: Any):
+        self._stream, self._digest = stream, digest
+        self.closed = False
+
+    def peek(self) -> bytes:
+        return self._stream.peek(8)[:8]  # type: ignore[attr-defined]
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self._digest.update(data)
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+    def drain(self) -> None:
+        """Hash what a reader had no need of."""
+        while self.read(1 << 20):
+            pass
+
+
+def _as_frame(table: pa.Table, name: str) -> pd.DataFrame:
+    columns = table.column_names
+    if not columns:
+        raise TableError(f"{name} has no columns")
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise TableError(f"{name} has more than one column called {', '.join(map(repr, twice))}")
+    if table.num_rows == 0:
+        raise TableError(f"{name} has no rows")
+    for field in table.schema:
+        if pa.types.is_binary(field.type):
+            raise TableError(f"{name}: column {field.name!r} holds text that is not UTF-8")
+        if pa.types.is_decimal(field.type):
+            position = table.schema.get_field_index(field.name)
+            table = table.set_column(position, field.name, table[field.name].cast(pa.float64()))
+    # frees each column of the Arrow table as soon as pandas has it
+    return table.to_pandas(split_blocks=True, self_destruct=True, ignore_metadata=True)
+
+
+def _frame_fingerprint(frame: pd.DataFrame) -> str:
+    digest = hashlib.sha256("\0".join(frame.columns).encode())
+    for column in frame.columns:
+        values = frame[column]
+        hashable = values if values.map(pd.api.types.is_hashable).all() else values.map(repr)
+        digest.update(np.ascontiguousarray(pd.util.hash_array(hashable.to_numpy())).tobytes())
+    return digest.hexdigest()
+
+
+def _reason(error: Exception) -> str:
+    """One line of a reader's message, with its own file names left out."""
+    if isinstance(error, UnicodeDecodeError):
+        return "the column names are not UTF-8"
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0] if isinstance(error, TableError | OSError) else f"cannot be read: {lines[0]}"

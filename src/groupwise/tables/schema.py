@@ -1,0 +1,113 @@
+"""The features a model was trained on, and tables made to agree with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from groupwise.tables.columns import ColumnUse, column_kind
+from groupwise.tables.errors import TableError
+
+__all__ = ["Schema"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Names and kinds of the feature columns, in the order the model knows them.
+
+    Attributes
+    ----------
+    numbers, categories : tuple of str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema(("x",), ("colour",))
+    >>> schema.conform(pd.DataFrame({"colour": ["red", None], "x": [1, 2], "z": 0}), name="t")
+         x colour
+    0  1.0    red
+    1  2.0    NaN
+    """
+
+    numbers: tuple[str, ...]
+    categories: tuple[str, ...]
+
+    @classmethod
+    def from_uses(cls, uses: Sequence[ColumnUse]) -> "Schema":
+        """The schema of the columns that were chosen as features."""
+        return cls(
+            tuple(use.name for use in uses if use.use == "number"),
+            tuple(use.name for use in uses if use.use == "category"),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.numbers + self.categories
+
+    def conform(self, frame: pd.DataFrame, *, name: str) -> pd.DataFrame:
+        """The features of a table: numbers as floats, categories as text, missing as NaN.
+
+        Columns the model does not know are left out.
+
+        Raises
+        ------
+        TableError
+            If columns are missing or of another kind; the message names the table and all of them.
+        """
+        missing = [column for column in self.columns if column not in frame.columns]
+        if missing:
+            raise TableError(
+                f"{name} does not match the model: it has no column {', '.join(map(repr, missing))}"
+            )
+        columns = {column: _numbers(frame[column], name) for column in self.numbers}
+        columns |= {column: _categories(frame[column], name) for column in self.categories}
+        return pd.DataFrame(columns, index=frame.index, copy=False)
+
+
+def _numbers(values: pd.Series, table: str) -> Any:
+    if values.dtype in (np.dtype("float64"), np.dtype("float32")):
+        number = values.to_numpy()
+    elif column_kind(values) == "number":
+        number = values.to_numpy(dtype=float, na_value=np.nan)
+    elif values.isna().all():
+        number = np.full(len(values), np.nan)
+    else:
+        number = _parsed(values, table)
+    if np.isinf(number).any():
+        row = int(np.argmax(np.isinf(number)))
+        raise TableError(f"{table}: column {values.name!r} is infinite in row {row}")
+    return number
+
+
+def _parsed(values: pd.Series, table: str) -> Any:
+    number = pd.to_numeric(values.astype(object), errors="coerce")
+    wrong = (number.isna() & values.notna()).to_numpy()
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise TableError(
+            f"{table} does not match the model: column {values.name!r} must hold numbers, row "
+            f"{row} holds {str(values.iloc[row])!r}"
+        )
+    return number.to_numpy(dtype=float)
+
+
+def _categories(values: pd.Series, table: str) -> Any:
+    kind = column_kind(values)
+    if kind in ("date", "nested"):
+        raise TableError(
+            f"{table} does not match the model: column {values.name!r} must hold categories, it "
+            f"holds {'dates' if kind == 'date' else 'nested values'}"
+        )
+    out = np.empty(len(values), dtype=object)
+    missing = values.isna().to_numpy()
+    out[missing] = np.nan
+    present = values[~missing]
+    if kind == "number" and not pd.api.types.is_bool_dtype(present.dtype):
+        number = present.to_numpy(dtype=float)
+        texts = [str(int(v)) if v == int(v) else str(v) for v in number]
+    else:
+        texts = [str(v) for v in present]
+    out[~missing] = texts
+    return out
