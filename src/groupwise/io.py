@@ -25,9 +25,10 @@ _HEADER, _RESULT = "groupwise.json", "result.json"
 # A model may not mean the same under another minor version of these.
 _CHECKED = ("groupwise", "scikit-learn", "lightgbm", "xgboost-cpu")
 
-# Compiled parts of scikit-learn's models, which skops leaves to the caller: they hold arrays and
-# run nothing on loading.
+# Compiled parts of scikit-learn's models, which skops leaves to the caller: they hold arrays (or
+# say of what kind an array is) and run nothing on loading.
 _COMPILED = {
+    "numpy.dtype",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._ball_tree.BallTree",

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from groupwise.exceptions import GroupDataError
 from groupwise.io import ModelFileError
-from groupwise.tables import TableError
+from groupwise.tables import OptionError, TableError
 
 __all__ = ["EXIT_CODES", "Speaker", "command_line", "one_line_errors"]
 
@@ -94,6 +94,8 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(141) from error
     except ModelFileError as error:
         _fail(str(error), 4)
+    except OptionError as error:
+        _fail(str(error), 2)
     except (TableError, GroupDataError) as error:
         _fail(str(error), 3)
     except OSError as error:

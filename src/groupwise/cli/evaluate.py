@@ -10,6 +10,7 @@ from groupwise.cli.console import Speaker, command_line, one_line_errors
 from groupwise.cli.outputs import check_folder
 from groupwise.cli.predict import load_table_model
 from groupwise.cli.show import say_score, score_summary
+from groupwise.io import read_result
 from groupwise.jobs import Result, TableModel
 from groupwise.jobs.evidence import gather
 from groupwise.jobs.job import order_of
@@ -37,7 +38,12 @@ def evaluate(
         check_folder(out)
         fitted = load_table_model(model)
         text = [c for c in (fitted.supervision.group,) if c is not None]
-        result = judge(fitted, read_table(table, sql=sql, text=text), order)
+        loaded = read_table(table, sql=sql, text=text)
+        if Result.from_json(read_result(model), str(model)).about["fingerprint"] == (
+            loaded.fingerprint
+        ):
+            speaker.note("this is the table the model was trained on: new groups will score worse")
+        result = judge(fitted, loaded, order)
         if out is not None:
             result.save(out)
         summary = score_summary(result, fitted.method)

@@ -1,5 +1,6 @@
 """``groupwise fit``: a model of a table, and what it is worth on new groups."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,7 +82,10 @@ def fit(
         say_job(speaker, job, why)
         speaker.say(f"method:      {chosen.name} ({chosen.paper})")
         result, final = _judge(speaker, job, chosen, params, folds, tune)
-        model = job.fit(chosen, final)
+        with warnings.catch_warnings(record=True) as told:
+            model = job.fit(chosen, final)
+        for text in dict.fromkeys(str(warning.message) for warning in told):
+            speaker.note(text)
         save_model(model, out, result=result.to_json())
         if report is not None:
             write_report(result, report)

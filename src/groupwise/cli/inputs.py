@@ -9,7 +9,7 @@ import pandas as pd
 from groupwise.groups import Groups
 from groupwise.jobs import KINDS, Job, Supervision, make_supervision
 from groupwise.jobs.known import get_column, ids_of
-from groupwise.tables import LoadedTable, TableError, read_table
+from groupwise.tables import LoadedTable, OptionError, TableError, read_table
 
 __all__ = ["Question", "parse_params"]
 
@@ -40,7 +40,7 @@ class Question:
     def supervision(self, frame: pd.DataFrame, name: str) -> tuple[Supervision, str | None]:
         """What is known of the groups, and why, where the options leave it open."""
         if not self.label:
-            raise TableError("--label is missing: which column says what is known?")
+            raise OptionError("--label is missing: which column says what is known?")
         kind, why = (self.kind, None) if self.kind else self._guess(frame, name)
         given = {
             "group": self.group,
@@ -73,7 +73,7 @@ class Question:
         if len(self.label) > 1:
             return "proportions", "as there is more than one --label"
         if self.group is None:
-            raise TableError("--group is missing: which column names the group?")
+            raise OptionError("--group is missing: which column names the group?")
         groups = Groups(ids_of(frame, self.group, name, "--group"))
         labels = get_column(frame, self.label[0], name, "--label")
         per_group = labels.groupby(groups.codes).nunique(dropna=True)
@@ -100,7 +100,7 @@ def parse_params(given: list[str] | None) -> dict[str, Any]:
     for part in given or []:
         name, mark, text = part.partition("=")
         if not mark or not name:
-            raise TableError(f"--param must be name=value, got {part!r}")
+            raise OptionError(f"--param must be name=value, got {part!r}")
         try:
             params[name.strip()] = ast.literal_eval(text)
         except (ValueError, SyntaxError):

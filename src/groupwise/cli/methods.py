@@ -7,7 +7,7 @@ import typer
 from groupwise.cli import options
 from groupwise.cli.console import Speaker, one_line_errors
 from groupwise.jobs import KINDS, METHODS
-from groupwise.tables import TableError
+from groupwise.tables import OptionError
 
 
 def methods(
@@ -21,7 +21,7 @@ def methods(
     speaker = Speaker(as_json=as_json)
     with one_line_errors():
         if kind is not None and kind not in KINDS:
-            raise TableError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
+            raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
         shown = [method for method in METHODS if kind in (None, method.kind)]
         for one in KINDS:
             rows = [[m.name, m.paper] for m in shown if m.kind == one]

@@ -15,7 +15,7 @@ from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
 from groupwise.jobs.answer import Answer
-from groupwise.tables import TableError, read_table, write_table
+from groupwise.tables import OptionError, TableError, read_table, write_table
 from groupwise.tables.write import check_writable
 
 
@@ -41,7 +41,7 @@ def predict(
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():
         if level not in ("row", "group"):
-            raise typer.BadParameter(f"--level must be row or group, got {level!r}")
+            raise OptionError(f"--level must be row or group, got {level!r}")
         if out is not None:
             check_folder(check_writable(out))
         fitted = load_table_model(model)

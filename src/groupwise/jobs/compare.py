@@ -10,7 +10,7 @@ from groupwise.files import write_text
 from groupwise.jobs.job import Job
 from groupwise.jobs.methods import Method, methods_for
 from groupwise.jobs.result import Result, about_job
-from groupwise.tables import TableError
+from groupwise.tables import OptionError, TableError
 
 __all__ = ["Comparison", "Step"]
 
@@ -124,7 +124,7 @@ def _applicable(job: Job, names: Sequence[str]) -> tuple[list[Method], dict[str,
     offered = {method.name: method for method in methods_for(job.supervision.kind)}
     unknown = [name for name in names if name not in offered]
     if unknown:
-        raise TableError(
+        raise OptionError(
             f"--kind {job.supervision.kind} has no method {unknown[0]!r}; it has "
             f"{', '.join(offered)}"
         )

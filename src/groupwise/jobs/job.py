@@ -67,8 +67,8 @@ class Job:
         TableError
             Naming the table and the column, row or group that is wrong.
         """
-        known = supervision.known_in(table.frame, table.name)
         roles = supervision.roles() | ({} if order is None else {order: "order"})
+        known = supervision.known_in(table.frame, table.name)
         uses = choose_features(
             table.frame,
             roles,

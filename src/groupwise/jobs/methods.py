@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import clone
 
 from groupwise.jobs.supervision import Supervision
-from groupwise.tables import TableError
+from groupwise.tables import OptionError
 
 __all__ = ["METHODS", "Method", "get_method", "methods_for"]
 
@@ -78,7 +78,7 @@ class Method:
         for name in params:
             if name not in valid or name in ("group_column", "target", "random_state"):
                 allowed = sorted(p for p in valid if "__" not in p)
-                raise TableError(
+                raise OptionError(
                     f"{self.name} has no parameter {name!r} (--param); it has {', '.join(allowed)}"
                 )
         return clone(estimator).set_params(**params)
@@ -364,8 +364,8 @@ def get_method(kind: str, name: str | None, *, n_rows: int, n_classes: int) -> M
             hard = method.n_classes is not None or method.needs is not None
             reason = method.reason_against(n_rows if not hard else 0, n_classes) if hard else None
             if reason is not None:
-                raise TableError(f"--method {name} {reason}")
+                raise OptionError(f"--method {name} {reason}")
             return method
-    raise TableError(
+    raise OptionError(
         f"--kind {kind} has no method {name!r}; it has {', '.join(m.name for m in offered)}"
     )

@@ -13,7 +13,7 @@ from groupwise.jobs.answer import Answer
 from groupwise.jobs.known import Known, class_codes, ids_of, labels_of, shares_of
 from groupwise.measures import get_measure
 from groupwise.model_selection import WholeGroupKFold
-from groupwise.tables import TableError
+from groupwise.tables import OptionError, TableError
 
 __all__ = ["KINDS", "Supervision", "make_supervision"]
 
@@ -44,13 +44,15 @@ class Supervision:
 
     def __post_init__(self) -> None:
         if self.group is None:
-            raise TableError(f"--kind {self.kind} needs --group: the column that names the group")
+            raise OptionError(f"--kind {self.kind} needs --group: the column that names the group")
         if len(self.label) != 1:
-            raise TableError(f"--kind {self.kind} takes one --label, got {len(self.label)}")
+            raise OptionError(f"--kind {self.kind} takes one --label, got {len(self.label)}")
 
     def roles(self) -> dict[str, str]:
         """Columns that are no features, with what they are."""
         roles = {} if self.group is None else {self.group: "group"}
+        if self.group in self.label:
+            raise OptionError(f"--group and --label name the same column, {self.group!r}")
         return roles | dict.fromkeys(self.label, "label")
 
     def groups_in(self, frame: pd.DataFrame, name: str) -> Groups:
@@ -154,9 +156,9 @@ class Proportions(Supervision):
 
     def __post_init__(self) -> None:
         if self.group is None:
-            raise TableError("--kind proportions needs --group: the column that names the group")
+            raise OptionError("--kind proportions needs --group: the column that names the group")
         if len(set(self.label)) != len(self.label):
-            raise TableError(f"--label names a column twice: {', '.join(self.label)}")
+            raise OptionError(f"--label names a column twice: {', '.join(self.label)}")
 
     def known_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
@@ -190,7 +192,10 @@ class Measure(Supervision):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        get_measure(self.measure)
+        try:
+            get_measure(self.measure)
+        except ValueError as error:
+            raise OptionError(f"--measure: {error}") from error
 
     @property
     def score_name(self) -> str:  # type: ignore[override]
@@ -239,9 +244,9 @@ class Transfer(Supervision):
 
     def __post_init__(self) -> None:
         if not self.domain or not self.target:
-            raise TableError("--kind transfer needs --domain (a column) and --target (its value)")
+            raise OptionError("--kind transfer needs --domain (a column) and --target (its value)")
         if len(self.label) != 1:
-            raise TableError(f"--kind transfer takes one --label, got {len(self.label)}")
+            raise OptionError(f"--kind transfer takes one --label, got {len(self.label)}")
 
     def roles(self) -> dict[str, str]:
         return super().roles() | {self.domain: "domain"}
@@ -298,12 +303,12 @@ KINDS: dict[str, type[Supervision]] = {
 def make_supervision(kind: str, **columns: Any) -> Supervision:
     """A kind of supervision from options, those that it has no use for refused by name."""
     if kind not in KINDS:
-        raise TableError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
     chosen = KINDS[kind]
     given = {name: value for name, value in columns.items() if value is not None}
     useless = sorted(set(given) - {field.name for field in fields(chosen)})
     if useless:
-        raise TableError(f"--kind {kind} has no use for --{useless[0]}")
+        raise OptionError(f"--kind {kind} has no use for --{useless[0]}")
     return chosen(**({"group": None} | given))
 
 

@@ -93,24 +93,30 @@ class GroupScoresDisplay:
         for number, (name, value) in enumerate(self.values.items()):
             ordered = value.sort_values(kind="stable")
             share = np.arange(1, len(ordered) + 1) / len(ordered)
-            (line,) = ax.step(
-                ordered, share, where="post", label=f"{name} (mean {ordered.mean():.3f})"
-            )
-            ax.plot(ordered.iloc[:1], share[:1], "o", color=line.get_color(), ms=4)
             worst = ", ".join(str(name) for name in ordered.index[: self.n_named])
-            ax.annotate(
-                f"worst: {worst}",
-                (ordered.iloc[0], share[0]),
-                xytext=(4, 4 + 11 * number),
-                textcoords="offset points",
-                fontsize="small",
-                color=line.get_color(),
-            )
+            label = f"{name} (mean {ordered.mean():.3f})"
+            if self.n_named > 1:  # several names find no room beside the line
+                label = f"{label[:-1]}; worst: {worst})"
+            (line,) = ax.step(ordered, share, where="post", label=label)
+            ax.plot(ordered.iloc[:1], share[:1], "o", color=line.get_color(), ms=4)
+            if self.n_named == 1:
+                self._name(ax, f"worst: {worst}", (ordered.iloc[0], share[0]), number, line)
         ax.set(
             xlabel="measure of a group", ylabel="share of groups at or below", xlim=(-0.02, 1.02)
         )
         ax.set_ylim(0, 1.02)
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, fontsize="small" if self.n_named > 1 else None)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+    @staticmethod
+    def _name(ax: Any, text: str, point: Any, number: int, line: Any) -> None:
+        ax.annotate(
+            text,
+            point,
+            xytext=(4, 4 + 11 * number),
+            textcoords="offset points",
+            fontsize="small",
+            color=line.get_color(),
+        )

@@ -93,7 +93,7 @@ def _page_data(result: Result, names: list[str]) -> dict[str, Any]:
             notes.append(f"{name}: the {_MAX_GROUPS:,} worst of {len(units):,} groups are listed")
             units = sorted(units, key=lambda u: np.inf if u[2] is None else u[2])[:_MAX_GROUPS]
         rows = {k: v for fold in result.methods[name] for k, v in fold["rows"].items()}
-        kept = {}
+        kept: dict[str, Any] = {}
         for group, lines in rows.items():
             if rows_left < len(lines["at"]):
                 notes.append(f"{name}: rows of {len(kept):,} groups are in the page")
@@ -113,7 +113,7 @@ def _page_data(result: Result, names: list[str]) -> dict[str, Any]:
 
 def _units(folds: list[dict[str, Any]]) -> list[list[Any]]:
     """Name, size, score, predicted class and, where there is one, true class of each group."""
-    lines = []
+    lines: list[Any] = []
     for fold in folds:
         units = fold["units"]
         truth = units.get("truth") or [None] * len(units["name"])

@@ -25,7 +25,7 @@ __all__ = ["Picture", "make_pictures"]
 
 # Stands for the page's text colour while matplotlib draws.
 _INK = "#010203"
-_STYLE = {
+_STYLE: Any = {
     "text.color": _INK,
     "axes.labelcolor": _INK,
     "axes.edgecolor": _INK,
@@ -145,7 +145,7 @@ def _stacked(folds: list[dict[str, Any]], key: str) -> Any:
 
 def _even(folds: list[dict[str, Any]]) -> Any:
     """Curves of equal length; a run that ended early keeps its last error."""
-    curves = [fold.get("curve") for fold in folds]
+    curves: list[Any] = [fold.get("curve") for fold in folds]
     if not all(curves):
         return None
     longest = max(len(curve) for curve in curves)

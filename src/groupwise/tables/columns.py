@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from groupwise.tables.errors import TableError
+from groupwise.tables.errors import OptionError, TableError
 
 __all__ = ["MAX_CATEGORIES", "ColumnUse", "choose_features", "column_kind"]
 
@@ -79,6 +79,9 @@ def choose_features(
     """
     listed = _matching(frame, wanted, name, "--features")
     dropped = _matching(frame, ignored, name, "--ignore")
+    for column in wanted:
+        if column in roles:
+            raise OptionError(f"--features names {column!r}, which is the {roles[column]}")
     uses = []
     for column in map(str, frame.columns):
         if column in roles:

@@ -1,0 +1,135 @@
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from groupwise.tables import Schema, TableError, choose_features
+from groupwise.tables.columns import column_kind
+
+N = 60
+RNG = np.random.RandomState(0)
+GROUP = np.repeat([f"g{k}" for k in range(12)], 5)
+LABEL = np.repeat(["a", "b"], 30)
+
+
+def use_of(values, *, name="column", **options):
+    frame = pd.DataFrame({name: values, "other": RNG.normal(size=N)})
+    (use,) = [u for u in choose_features(frame, {}, name="t", **options) if u.name == name]
+    return use
+
+
+@pytest.mark.parametrize(
+    ("values", "use"),
+    [
+        (RNG.normal(size=N), "number"),
+        (RNG.randint(5, size=N), "number"),
+        (RNG.rand(N) > 0.5, "number"),
+        (np.where(RNG.rand(N) > 0.5, 1.0, np.nan) * RNG.rand(N), "number"),
+        (pd.array([1, 2, None] * 20, dtype="Int64"), "number"),
+        (RNG.randint(50, size=N).astype("int8"), "number"),
+        (["red", "green", None] * 20, "category"),
+        (pd.Categorical(["x", "y", "z"] * 20), "category"),
+        (pd.Categorical([3, 5, 7] * 20), "number"),
+    ],
+)
+def test_features(values, use):
+    found = use_of(values)
+    assert found.use == use and found.is_feature
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        ("x", np.arange(N), "numbers the rows"),
+        ("x", np.arange(N)[::-1] * 10 + 7, "numbers the rows"),
+        ("user_id", RNG.randint(9, size=N), "by its name"),
+        ("userId", RNG.randint(9, size=N), "by its name"),
+        ("id", [f"a{k % 7}" for k in range(N)], "by its name"),
+        ("timestamp", 1_700_000_000 + RNG.randint(10**6, size=N), "time stamp"),
+        ("x", pd.date_range("2024-01-01", periods=N), "a date"),
+        ("x", [datetime.date(2024, 1, 1 + k % 28) for k in range(N)], "a date"),
+        ("x", pd.to_timedelta(np.arange(N), unit="s"), "a date"),
+        ("x", ["2024-01-05", "2024-02-07"] * 30, "dates or times as text"),
+        ("x", ["5.1.2024", "17/2/24"] * 30, "dates or times as text"),
+        ("x", ["10:30", "11:45"] * 30, "dates or times as text"),
+        ("x", [f"a note number {k}" for k in range(N)], "free text: 60 different"),
+        ("x", ["12", "13"] * 29 + ["14", "oops"], "numbers as text, such as 'oops' in row 59"),
+        ("x", [7] * N, "one value only"),
+        ("x", [None] * N, "empty"),
+        ("x", [[1, 2]] * N, "nested"),
+        ("x", GROUP, "same as the group"),
+        ("x", np.repeat(RNG.permutation(12), 5), "same as the group"),
+        ("x", np.where(LABEL == "a", 0, 1), "same as the label"),
+    ],
+)
+def test_never_features_by_accident(name, values, why):
+    found = use_of(values, name=name, same_as={"group": GROUP, "label": LABEL})
+    assert found.use == "not used" and why in found.why
+
+
+def test_floats_that_differ_in_every_row_are_features():
+    assert use_of(np.linspace(0, 1, N)).is_feature
+    assert use_of(RNG.permutation(1000)[:N]).is_feature  # whole, all different, but no numbering
+
+
+def test_roles_wishes_and_patterns():
+    columns = {"acc_x": RNG.rand(N), "acc_y": RNG.rand(N), "user_id": RNG.randint(9, size=N)}
+    frame = pd.DataFrame({**columns, "y": LABEL, "noise": RNG.rand(N)})
+    uses = choose_features(frame, {"y": "label"}, name="t", wanted=["acc_*", "user_id"])
+    assert [u.use for u in uses] == ["number", "number", "number", "label", "not used"]
+    uses = choose_features(frame, {"y": "label"}, name="t", ignored=["acc_x", "n*"])
+    assert [u.name for u in uses if u.is_feature] == ["acc_y"]
+    with pytest.raises(TableError, match=r"no column 'acc_zz' .*did you mean 'acc_y' or 'acc_x'"):
+        choose_features(frame, {}, name="t", wanted=["acc_zz"])
+    with pytest.raises(TableError, match=r"no column 'qqq' .*its columns are 'acc_x'"):
+        choose_features(frame, {}, name="t", ignored=["qqq"])
+    with pytest.raises(TableError, match=r"no column that can be a feature \(user_id: "):
+        choose_features(frame[["user_id"]], {}, name="t")
+
+
+def test_wishes_that_cannot_be():
+    frame = pd.DataFrame(
+        {"d": pd.date_range("2024", periods=300), "t": [f"w{k}" for k in range(300)]}
+    )
+    with pytest.raises(TableError, match="column 'd' holds dates"):
+        choose_features(frame, {}, name="t", wanted=["d"])
+    with pytest.raises(TableError, match="column 't' holds 300 different texts"):
+        choose_features(frame, {}, name="t", wanted=["t"])
+
+
+def test_schema_makes_tables_agree():
+    train = pd.DataFrame({"x": [1.5, None], "c": ["1", "2"], "b": [True, False]})
+    schema = Schema.from_uses(choose_features(train, {}, name="t", wanted=["x", "c", "b"]))
+    assert schema == Schema(("x", "b"), ("c",))
+    other = pd.DataFrame({"c": [2, 1], "b": ["1", None], "x": ["3", "4.5"], "more": 0})
+    made = schema.conform(other, name="t")
+    assert made.columns.tolist() == ["x", "b", "c"]
+    assert made["x"].tolist() == [3.0, 4.5] and made["c"].tolist() == ["2", "1"]
+    assert made["b"][0] == 1.0 and np.isnan(made["b"][1])
+    gone = pd.DataFrame({"c": ["x"], "b": [None], "x": [None]})
+    assert np.isnan(schema.conform(gone, name="t")["x"][0])
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"c": ["u"]}, "t does not match the model: it has no column 'x'"),
+        ({"x": ["ten"], "c": ["u"]}, "column 'x' must hold numbers, row 0 holds 'ten'"),
+        ({"x": [np.inf], "c": ["u"]}, "column 'x' is infinite in row 0"),
+        (
+            {"x": [1], "c": [pd.Timestamp("2024")]},
+            "column 'c' must hold categories, it holds dates",
+        ),
+        ({"x": [1], "c": [[1]]}, "it holds nested values"),
+    ],
+)
+def test_schema_names_what_does_not_match(frame, message):
+    with pytest.raises(TableError, match=message):
+        Schema(("x",), ("c",)).conform(pd.DataFrame(frame), name="t")
+
+
+def test_kinds_of_odd_columns():
+    assert column_kind(pd.Series([True, None], dtype=object)) == "number"
+    assert column_kind(pd.Series([], dtype=object)) == "category"
+    assert column_kind(pd.Series(pd.Categorical([]))) == "category"
