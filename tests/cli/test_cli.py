@@ -1,40 +1,220 @@
+import json
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import groupwise
 from groupwise.cli import app
+from groupwise.cli.console import EXIT_CODES
+from groupwise.cli.demo import digit_sessions
+from groupwise.cli.inputs import parse_params
 from groupwise.io import load_model
 from groupwise.reproduce import Result, sboost
 
-run = CliRunner().invoke
+COMMANDS = {command.callback.__name__: command.callback for command in app.registered_commands}
 
 
-def test_version_and_help():
-    assert run(app, ["--version"]).stdout.strip() == f"groupwise {groupwise.__version__}"
-    for command in ("demo", "reproduce"):
-        shown = run(app, [command, "--help"])
-        assert shown.exit_code == 0 and f"Example: groupwise {command}" in shown.stdout
+def example(name):
+    return re.search(r"Example: (groupwise .*)", COMMANDS[name].__doc__).group(1)
 
 
-def test_demo(tmp_path):
-    out = tmp_path / "demo"
-    shown = run(app, ["demo", "--out", str(out), "--repeats", "1"])
-    assert shown.exit_code == 0, shown.output
-    assert "SBoost" in shown.stdout and "178 sessions" in shown.stdout
-    assert (out / "demo.png").read_bytes()[:4] == b"\x89PNG"
-    assert load_model(out / "demo.skops").classes_.tolist() == ["even", "odd"]
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def test_reproduce_prints_and_stores(tmp_path, monkeypatch):
-    import pandas as pd
+def test_version_help_and_exit_codes(run):
+    assert run("--version").stdout.strip() == f"groupwise {groupwise.__version__}"
+    assert {"fit", "predict", "evaluate", "describe", "methods", "compare", "report", "demo",
+            "reproduce"} == set(COMMANDS)  # fmt: skip
+    for name in COMMANDS:
+        shown = run(name, "--help")
+        assert shown.exit_code == 0
+        assert f"Example: groupwise {name}" in plain(shown.stdout)
+    help_text = " ".join(plain(run("--help").stdout).split())
+    assert all(f"{code} {what.split()[0]}" in help_text for code, what in EXIT_CODES.items())
+    assert run("fit", "--no-such-option").exit_code == 2
 
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the examples of the help run: a table of sessions, and one of other sessions."""
+    folder = tmp_path_factory.mktemp("examples")
+    frame = digit_sessions(0)
+    columns = ["session", "kind", *[f"pixel_{k}" for k in (10, 18, 21, 27, 28, 36, 42, 43)]]
+    names = frame["session"].unique()
+    frame.loc[frame["session"].isin(names[::6]), columns].to_parquet(folder / "sessions.parquet")
+    frame.loc[frame["session"].isin(names[1::9]), columns].to_parquet(folder / "new.parquet")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["describe", "fit", "predict", "evaluate", "report", "compare", "methods"]
+)
+def test_examples_of_the_help_run(name, run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    done = run(*shlex.split(example(name))[1:])
+    assert done.exit_code == 0, done.output
+    written = {"fit": "model.skops", "predict": "out.parquet", "report": "report.html",
+               "compare": "comparison/result.json"}  # fmt: skip
+    if name in written:
+        assert (folder / written[name]).stat().st_size > 0
+    assert plain(done.stdout).strip()
+
+
+def test_demo(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*shlex.split(example("demo"))[1:])
+    assert done.exit_code == 0, done.output
+    assert "sboost" in done.stdout and "178 groups" in done.stdout
+    assert load_model("my-demo/model.skops").classes == ("even", "odd")
+    page = (tmp_path / "my-demo" / "report.html").read_text()
+    assert "session 025" in page and "groupwise compare my-demo/sessions.parquet" in page
+
+
+def test_fit_says_what_it_did(run, fitted, good, tmp_path):
+    path = tmp_path / "m.skops"
+    done = run("fit", fitted / "good.csv", "-g", "group", "-l", "kind", "-m", "naive-logistic",
+               "--tune", "--folds", 2, "-o", path, "--report", tmp_path / "r.html")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.stdout.split())
+    assert "majority (as 'kind' is the same on all rows of a group); classes high, low" in text
+    assert "numbers: x, z" in text and "categories: colour" in text
+    assert "not used: row_id (an identifier, by its name)" in text
+    assert "not used: when (a date or time)" in text
+    assert "16 groups not seen in training" in text
+    assert (tmp_path / "r.html").exists()
+    assert load_model(path).schema.columns == ("x", "z", "colour")
+
+
+def test_json_quiet_and_seed(run, fitted, tmp_path):
+    arguments = ["fit", fitted / "good.csv", "-g", "group", "-l", "kind", "-m", "sboost",
+                 "-p", "n_estimators=3", "--folds", 2, "-o", tmp_path / "m.skops"]  # fmt: skip
+    first, again, other = (
+        json.loads(run(*arguments, "--json", "--seed", seed).stdout) for seed in (1, 1, 2)
+    )
+    assert first == again and first["columns"] and other["score"] is not None
+    assert {"score", "low", "high", "worst", "method", "kind", "params"} <= set(first)
+    silent = run(*arguments, "--quiet")
+    assert silent.exit_code == 0 and silent.output == ""
+
+
+def test_predict_rows_and_groups(run, fitted, good, tmp_path):
+    model, table = fitted / "model.skops", fitted / "good.csv"
+    done = run("predict", model, table, "-o", tmp_path / "rows.parquet")
+    assert done.exit_code == 0, done.output
+    rows = pd.read_parquet(tmp_path / "rows.parquet")
+    assert list(rows.columns) == ["group", "predicted", "p_high", "p_low", "weight"]
+    assert rows["group"].tolist() == good["group"].tolist()  # with their leading zeros
+    np.testing.assert_allclose(rows["p_high"] + rows["p_low"], 1.0)
+    np.testing.assert_allclose(rows.groupby("group")["weight"].sum(), 1.0)
+    groups = run("predict", model, table, "--level", "group").stdout
+    lines = groups.strip().splitlines()
+    assert lines[0] == "group,rows,predicted,p_high,p_low" and len(lines) == 17
+    assert lines[1].startswith("000,6,")
+    as_json = run("predict", model, table, "--level", "group", "--json").stdout
+    assert json.loads(as_json.splitlines()[0])["group"] == "000"
+
+
+@pytest.mark.parametrize(
+    ("options", "columns"),
+    [
+        (["-g", "group", "-l", "n_no,n_yes", "-m", "group-boost"], ["p_n_no", "p_n_yes"]),
+        (["-g", "group", "-l", "hit", "--measure", "f1", "-m", "boosted-rows"], ["p_no", "p_yes"]),
+        (["-l", "hit", "--domain", "site", "--target", "new", "-m", "equal-mass",
+          "--ignore", "group,n_*,kind"], []),
+        (["-g", "group", "-l", "kind", "-k", "presence", "--positive", "low", "-m",
+          "noisy-or-boost", "--ignore", "hit,site,n_*"], ["p_high", "p_low"]),
+    ],
+)  # fmt: skip
+def test_every_kind_from_table_to_prediction(options, columns, run, good, tmp_path):
+    good.to_parquet(tmp_path / "t.parquet")
+    table, model = tmp_path / "t.parquet", tmp_path / "m.skops"
+    done = run("fit", table, *options, "--folds", 2, "-o", model, "--json")
+    assert done.exit_code == 0, done.output
+    judged = json.loads(run("evaluate", model, table, "--json", "-o", tmp_path / "e.json").stdout)
+    assert 0 <= judged["score"] <= 1
+    assert run("predict", model, table, "-o", tmp_path / "p.csv").exit_code == 0
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert len(found) == len(good) and set(columns) <= set(found.columns)
+    assert run("report", tmp_path / "e.json", "-o", tmp_path / "e.html").exit_code == 0
+    level = run("predict", model, table, "--level", "group")
+    assert level.exit_code == (3 if "--domain" in options else 0)
+
+
+def test_evaluate_notices_the_training_table(run, fitted):
+    done = run("evaluate", fitted / "model.skops", fitted / "good.csv")
+    assert done.exit_code == 0
+    assert "this is the table the model was trained on" in done.stderr
+
+
+def test_describe(run, good, tmp_path):
+    good.to_parquet(tmp_path / "t.parquet")
+    found = json.loads(
+        run("describe", tmp_path / "t.parquet", "-g", "group", "-l", "kind", "--json").stdout
+    )
+    assert found["groups"]["n"] == 16 and found["groups"]["rows_each"]["median"] == 6
+    assert found["balance"] == {"low": 48, "high": 48} and found["groups_with_conflicts"] == 0
+    assert set(found["kinds"]) == {"majority", "presence"}
+    assert "sboost" in found["methods"]["majority"]
+    rows = json.loads(
+        run("describe", tmp_path / "t.parquet", "-g", "group", "-l", "hit", "--json").stdout
+    )
+    assert rows["groups_with_conflicts"] > 5 and "measure" in rows["kinds"]
+    assert "group '000': " in rows["conflicts"][0] or "x" in rows["conflicts"][0]
+    alone = run("describe", tmp_path / "t.parquet").stdout
+    assert "groups could be: group" in alone
+    assert "group" in json.loads(run("describe", tmp_path / "t.parquet", "--json").stdout)[
+        "group_candidates"
+    ]  # fmt: skip
+    many = run("describe", tmp_path / "t.parquet", "-g", "group", "-l", "n_no,n_yes").stdout
+    assert "kind:    proportions" in many
+
+
+def test_compare_continues_and_reports(run, fitted, tmp_path):
+    arguments = ["compare", fitted / "good.csv", "-g", "group", "-l", "kind", "--folds", 2,
+                 "-m", "naive-logistic,group-boost", "-o", tmp_path / "c",
+                 "--model", tmp_path / "best.skops", "--report", tmp_path / "c.html"]  # fmt: skip
+    first = run(*arguments)
+    assert first.exit_code == 0, first.output
+    assert "naive-logistic" in first.stdout and "continued" not in first.stdout
+    (tmp_path / "c" / "folds" / "group-boost.1.json").unlink()
+    second = run(*arguments)
+    assert "continued:   3 of 4 folds are there already" in second.stdout
+    board = json.loads(run(*arguments, "--json").stdout)["leaderboard"]
+    assert {line["method"] for line in board} == {"naive-logistic", "group-boost"}
+    assert load_model(tmp_path / "best.skops").method == board[0]["method"]
+
+
+def test_sql_from_the_command_line(run, good, tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        good.drop(columns="when").to_sql("visits", connection, index=False)
+    connection.close()
+    query = 'select "group", x, z, colour, kind from visits'
+    done = run("fit", tmp_path / "t.db", "--sql", query, "-g", "group", "-l", "kind", "-m",
+               "naive-logistic", "--folds", 2, "-o", tmp_path / "m.skops", "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert [c["name"] for c in json.loads(done.stdout)["columns"]][:2] == ["group", "x"]
+
+
+def test_parameters():
+    assert parse_params(["a=1", "b=text", "c=(1, 2)", "d="]) == {
+        "a": 1, "b": "text", "c": (1, 2), "d": "",
+    }  # fmt: skip
+
+
+def test_reproduce_prints_and_stores(run, tmp_path, monkeypatch):
     def fake(out, *, repeats, seed, track):
         list(track([1, 2], "steps"))
         table = pd.DataFrame({"ours": [0.5, None], "what": ["x", "y"]}, index=["a", "b"])
         return Result("sboost", {"T": table}, {"repeats": repeats, "seed": seed}, ["a note"])
 
     monkeypatch.setattr(sboost, "run", fake)
-    shown = run(app, ["reproduce", "sboost", "--out", str(tmp_path), "--repeats", "3"])
+    shown = run("reproduce", "sboost", "--out", tmp_path, "--repeats", "3")
     assert shown.exit_code == 0, shown.output
     assert "0.500" in shown.stdout and "a note" in shown.stdout
     assert '"repeats": 3' in (tmp_path / "sboost.json").read_text()
@@ -44,9 +224,9 @@ def test_reproduce_prints_and_stores(tmp_path, monkeypatch):
     ("arguments", "message"),
     [(["reproduce", "nope"], "not 'nope'"), (["reproduce", "sboost"], "GROUPWISE_DATA")],
 )
-def test_errors_are_one_line(arguments, message, monkeypatch):
+def test_errors_of_reproduce(run, arguments, message, monkeypatch):
     monkeypatch.delenv("GROUPWISE_DATA", raising=False)
-    shown = run(app, arguments)
+    shown = run(*arguments)
     assert shown.exit_code == 2
     assert message in shown.output
     assert "Traceback" not in shown.output

@@ -33,6 +33,13 @@ EXIT_CODES = {
 }
 
 
+class _Stream(Console):
+    """A console that leaves a reader who went away to the command."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Speaker:
     """Prints for people, or JSON for machines, or nothing.
 
@@ -44,8 +51,8 @@ class Speaker:
     def __init__(self, *, as_json: bool = False, quiet: bool = False):
         self.as_json = as_json
         self.silent = quiet or as_json
-        self._out = Console(soft_wrap=True)
-        self._err = Console(stderr=True, soft_wrap=True)
+        self._out = _Stream(soft_wrap=True)
+        self._err = _Stream(stderr=True, soft_wrap=True)
 
     def say(self, what: Any) -> None:
         """Print for people."""

@@ -50,7 +50,7 @@ def demo(
     Writes a table of sessions, compares a few methods on folds of whole sessions, and writes the
     best as a model and everything as a report: what 'groupwise compare' does to your own table.
 
-    Example: groupwise demo -o my-demo
+    Example: groupwise demo --folds 3 -o my-demo
     """
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():

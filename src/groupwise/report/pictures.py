@@ -162,6 +162,5 @@ def _draw(title: str, text: str, display: Any, *args: Any, **options: Any) -> Pi
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    for kind in ("figure", "axes", "patch", "text", "line2d", "legend", "matplotlib.axis", "xtick"):
-        svg = re.sub(rf'id="{re.escape(kind)}_', f'id="{salt}_{kind}_', svg)
+    svg = re.sub(r'id="([A-Za-z0-9.]+_\d+)"', rf'id="{salt}_\1"', svg)
     return Picture(title, text, svg.replace("<svg ", '<svg role="img" ', 1))

@@ -65,6 +65,10 @@ def read_table(
     name = without_password(str(source))
     if sql is not None:
         table = run_query(str(source), sql)
+        try:
+            _check_names(table.column_names)
+        except TableError as error:
+            raise TableError(f"{name}: {error}") from error
         frame = _as_frame(table, name)
         return LoadedTable(frame, f"{name}: {sql}", _frame_fingerprint(frame))
     if is_database_url(str(source)):
@@ -72,7 +76,9 @@ def read_table(
     digest = hashlib.sha256()
     try:
         tables = [_read_part(part, text, digest) for part in _parts(source)]
-        table = pa.concat_tables(tables, promote_options="default")
+        for table in tables:
+            _check_names(table.column_names)
+        table = pa.concat_tables(tables, promote_options="default") if tables[1:] else tables[0]
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, TableError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error
     frame = _as_frame(table, name)
@@ -161,12 +167,6 @@ class _Hashed:
 
 
 def _as_frame(table: pa.Table, name: str) -> pd.DataFrame:
-    columns = table.column_names
-    if not columns:
-        raise TableError(f"{name} has no columns")
-    twice = sorted({column for column in columns if columns.count(column) > 1})
-    if twice:
-        raise TableError(f"{name} has more than one column called {', '.join(map(repr, twice))}")
     if table.num_rows == 0:
         raise TableError(f"{name} has no rows")
     for field in table.schema:
@@ -177,6 +177,14 @@ def _as_frame(table: pa.Table, name: str) -> pd.DataFrame:
             table = table.set_column(position, field.name, table[field.name].cast(pa.float64()))
     # frees each column of the Arrow table as soon as pandas has it
     return table.to_pandas(split_blocks=True, self_destruct=True, ignore_metadata=True)
+
+
+def _check_names(columns: list[str]) -> None:
+    if not columns:
+        raise TableError("there are no columns")
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise TableError(f"there is more than one column called {', '.join(map(repr, twice))}")
 
 
 def _frame_fingerprint(frame: pd.DataFrame) -> str:
