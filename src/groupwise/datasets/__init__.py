@@ -2,18 +2,32 @@
 
 from groupwise.datasets.aggregates import make_aggregates
 from groupwise.datasets.loaders import data_folder, load_uci, load_wisdm
+from groupwise.datasets.presence import (
+    MIL_SETS,
+    load_mil,
+    make_presence_bags,
+    perfect_knowledge,
+    perfect_selector,
+    presence_intensity,
+)
 from groupwise.datasets.sessions import GroupedData, make_sessions, make_triangle_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.datasets.users import make_users
 
 __all__ = [
+    "MIL_SETS",
     "GroupedData",
     "data_folder",
+    "load_mil",
     "load_uci",
     "load_wisdm",
     "make_aggregates",
+    "make_presence_bags",
     "make_sessions",
     "make_shifted_domains",
     "make_triangle_sessions",
     "make_users",
+    "perfect_knowledge",
+    "perfect_selector",
+    "presence_intensity",
 ]

@@ -1,0 +1,106 @@
+r"""The price of every hypothesis: how much the dual would pay for it.
+
+.. math:: S(k) = \sum_r u_r G_{rk} + \sum_c d_c \max_{l \in c} (U G)_{lk}
+
+The u form the first line of a matrix over margins, the lines U of each maximum c follow.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from groupwise.presence._disjunctions import Disjunctions
+from groupwise.presence._pool import AskedPool, Pool
+
+__all__ = ["Columns", "best_columns", "lines_of_largest"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Chosen hypotheses: number in the pool, sign and output of each."""
+
+    number: NDArray[np.intp]
+    sign: NDArray[np.float64]
+    output: NDArray[np.intp]
+
+    @classmethod
+    def none(cls) -> "Columns":
+        return cls(np.empty(0, np.intp), np.empty(0), np.empty(0, np.intp))
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def __getitem__(self, chosen: Any) -> "Columns":
+        return Columns(self.number[chosen], self.sign[chosen], self.output[chosen])
+
+    def then(self, other: "Columns") -> "Columns":
+        return Columns(
+            np.concatenate([self.number, other.number]),
+            np.concatenate([self.sign, other.sign]),
+            np.concatenate([self.output, other.output]),
+        )
+
+
+def best_columns(
+    problem: Disjunctions,
+    pool: Pool | AskedPool,
+    lines: csr_array,
+    bounds: NDArray[np.intp],
+    dual: NDArray[Any],
+    tol: float,
+    n_new: int,
+) -> tuple[float, Columns]:
+    """Largest price, and of the columns above one the best, one of each family.
+
+    Parameters
+    ----------
+    problem, pool
+    lines : sparse array of shape (1 + n_lines, n_margins)
+    bounds : ndarray of shape (n_maxima + 1,)
+        Where the lines of each maximum begin, the first line not counted.
+    dual : ndarray of shape (n_maxima,)
+    tol : float
+    n_new : int
+        Columns at most.
+    """
+    top, found, prices = 0.0, Columns.none(), [np.empty(0)]
+    for output, to_rows in enumerate(problem.to_rows):
+        for number, score in pool.blocks(csr_array(lines @ to_rows)):
+            for sign in (1.0, -1.0):
+                price = sign * score[0]
+                if len(dual):
+                    inside = np.maximum.reduceat(sign * score[1:], bounds[:-1], axis=0)
+                    price = price + dual @ inside
+                top = max(top, float(price.max()))
+                at = np.flatnonzero(price > 1.0 + tol)
+                if len(at) > 4 * n_new:
+                    at = at[np.argpartition(-price[at], 4 * n_new)[: 4 * n_new]]
+                same = np.full(len(at), sign), np.full(len(at), output)
+                found = found.then(Columns(number[at], *same))
+                prices.append(price[at])
+    order = np.argsort(-np.concatenate(prices), kind="stable")
+    family = pool.family(found.number[order]) * (2 * problem.n_outputs)
+    family += found.output[order] * 2 + (found.sign[order] > 0)
+    first = np.sort(np.unique(family, return_index=True)[1])
+    return top, found[order[first[:n_new]]]
+
+
+def lines_of_largest(
+    lines: csr_array, bounds: NDArray[np.intp], dual: NDArray[Any], margin: NDArray[Any]
+) -> NDArray[Any]:
+    """Weights of margins with each maximum replaced by its largest line at the given margins.
+
+    The price of any hypothesis is at least its sum with these weights; a weak learner that only
+    knows linear weights is asked for those.
+    """
+    total = lines[[0]].toarray()[0]
+    if len(dual):
+        value = lines[1:] @ margin
+        top = np.maximum.reduceat(value, bounds[:-1])
+        sizes = np.diff(bounds)
+        where = np.where(value == np.repeat(top, sizes), np.arange(len(value)), len(value))
+        total += dual @ lines[1 + np.minimum.reduceat(where, bounds[:-1])]
+    return total
