@@ -90,7 +90,10 @@ class Master:
         self._lp_row = np.empty(0, dtype=np.int32)  # of each hypothesis
         self._lp_example = np.full(problem.n_examples, -1, dtype=np.int32)  # row of each example
         self._lp_margin = np.full(problem.n_margins, -1, dtype=np.int32)  # column of each margin
+        self._on = np.zeros(problem.n_margins, dtype=bool)
         self._lp_cut = np.empty(0, dtype=np.int32)  # column of each cut
+        self._cut_example = np.empty(0, dtype=np.intp)
+        self._cuts_on = True
         self._cut_upper = np.empty(0)
         self._cut_line = np.zeros(1, dtype=np.intp)  # bounds of the cuts' lines
         self._cut_lines = csr_array((0, problem.n_margins))
@@ -114,6 +117,7 @@ class Master:
 
     def switch_on(self, margins: NDArray[np.intp]) -> None:
         """Ask for these margins, adding their columns where they are new."""
+        self._on[margins] = True
         upper = self.problem.cost[self.problem.example_of_margin[margins]]
         new = self._lp_margin[margins] < 0
         self.program.set_upper(self._lp_margin[margins[~new]], upper[~new])
@@ -131,6 +135,7 @@ class Master:
 
     def switch_off(self, margins: NDArray[np.intp]) -> None:
         """Ask for these margins no longer."""
+        self._on[margins] = False
         columns = self._lp_margin[margins]
         self.program.set_upper(columns[columns >= 0], 0.0)
 
@@ -159,6 +164,7 @@ class Master:
         entries = np.zeros((self.program.n_rows, 1))
         entries[self._lp_row, 0] = (lines @ self.values).max(axis=0)
         entries[self._lp_example[touched], 0] = slack[touched]
+        # a cut without own multipliers follows from certain margins and is never violated
         upper = float(self.problem.cost[example] / slack[example])
         column = self.program.add_columns(
             [-float(lines.sum(axis=1).min())], upper=upper, entries=entries
@@ -166,11 +172,13 @@ class Master:
         self._method = "primal"  # new columns leave the basis primal feasible
         self._lp_cut = np.concatenate([self._lp_cut, column])
         self._cut_upper = np.append(self._cut_upper, upper)
+        self._cut_example = np.append(self._cut_example, example)
         self._cut_line = np.append(self._cut_line, self._cut_line[-1] + lines.shape[0])
         self._cut_lines = csr_array(vstack([self._cut_lines, lines]))
 
     def use_cuts(self, on: bool) -> None:
         """Switch all cuts on or off."""
+        self._cuts_on = on
         self.program.set_upper(self._lp_cut, self._cut_upper if on else 0.0)
 
     def add_columns(self, columns: Columns) -> None:
@@ -198,23 +206,31 @@ class Master:
         solution = self.program.solve(self._method)
         self._method = "dual"
         there = np.flatnonzero(self._lp_margin >= 0)
-        lp_margin = self._lp_margin[there]
         margin_dual = np.zeros(self.problem.n_margins)
-        margin_dual[there] = solution.x[lp_margin]
-        # the slack of an example is the dual of its row and of its bounds on u
-        slack = np.zeros(self.problem.n_examples)
-        at_bound = np.maximum(-solution.reduced_cost[lp_margin], 0.0)
-        np.add.at(slack, self.problem.example_of_margin[there], at_bound)
-        has_row = np.flatnonzero(self._lp_example >= 0)
-        slack[has_row] += np.maximum(-solution.row_dual[self._lp_example[has_row]], 0.0)
+        margin_dual[there] = solution.x[self._lp_margin[there]]
         return Point(
             weight=np.maximum(-solution.row_dual[self._lp_row], 0.0),
-            slack=slack,
+            slack=self._slack(solution),
             margin_dual=margin_dual,
             cut_dual=solution.x[self._lp_cut],
             objective=-solution.objective,
             solution=solution,
         )
+
+    def _slack(self, solution: Solution) -> NDArray[Any]:
+        """The dual of each example's row and of the bounds that stand for it."""
+        slack = np.zeros(self.problem.n_examples)
+        has_row = np.flatnonzero(self._lp_example >= 0)
+        slack[has_row] = -solution.row_dual[self._lp_example[has_row]]
+        on = np.flatnonzero(self._on)
+        at_bound = np.maximum(-solution.reduced_cost[self._lp_margin[on]], 0.0)
+        np.add.at(slack, self.problem.example_of_margin[on], at_bound)
+        if self._cuts_on and self.n_cuts:
+            at_bound = np.maximum(-solution.reduced_cost[self._lp_cut], 0.0)
+            # the bound is the example's row over its coefficient, C / upper
+            share = at_bound * self._cut_upper / self.problem.cost[self._cut_example]
+            np.add.at(slack, self._cut_example, share)
+        return np.maximum(slack, 0.0)
 
     def generate(
         self, tol: float = 1e-7, *, deadline: float = np.inf, n_rounds: int = 10_000
