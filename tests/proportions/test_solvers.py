@@ -1,5 +1,7 @@
 """The solvers with one unknown per group against direct solutions by general methods."""
 
+from types import SimpleNamespace
+
 import highspy
 import numpy as np
 import pytest
@@ -261,3 +263,26 @@ def test_fewer_landmarks_than_groups_solve_in_the_features(bias):
     beta, c = solve_l2(sums @ sums.T, b, 0.2, groups.sizes.astype(float) if bias else None)
     expected = features.transform(X) @ sums.T @ beta + c
     np.testing.assert_allclose(values, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
+def test_corrected_support_vectors_and_the_interior_point_method_agree(equal, epsilon, monkeypatch):
+    rng = np.random.default_rng(int(10 * epsilon))
+    m = 40
+    sizes = np.full(m, 7.0) if equal else rng.integers(5, 12, size=m).astype(float)
+    rows = rng.normal(size=(m, 8)) * np.sqrt(sizes)[:, None]
+    G, b = rows @ rows.T, np.round(sizes * rng.uniform(-1, 1, size=m))
+    gamma1 = 0.05 * np.diag(G).mean()
+    quick = solve_l1(G, b, gamma1, sizes, epsilon)
+    refused = SimpleNamespace(gap=1.0)
+    monkeypatch.setattr(absolute, "_by_support_vectors", lambda *problem: refused)
+    other = solve_l1(G, b, gamma1, sizes, epsilon)
+    assert quick.gap <= 1e-9 and other.gap <= 1e-9
+    np.testing.assert_allclose(quick.primal, other.primal, rtol=1e-8)
+    np.testing.assert_allclose(G @ quick.beta, G @ other.beta, atol=1e-5)
+
+
+def test_l1_of_nothing_to_fit():
+    solution = solve_l1(np.eye(4), np.zeros(4), 0.1, np.ones(4), 0.1)
+    np.testing.assert_array_equal(solution.beta, 0.0)

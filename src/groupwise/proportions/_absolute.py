@@ -7,8 +7,9 @@ has the dual, with one unknown per group and :math:`C = 1/2\gamma_1`,
 .. math:: \min_\beta \tfrac12 \beta' G \beta - b'\beta + \epsilon |\beta|_1
           \quad\text{with}\quad |\beta_i| \le C, \quad a'\beta = 0
 
-(the last only for a free bias). Written by hand because scikit-learn's SVR knows neither a bias
-that counts once per row of a group (``a`` is all ones there) nor a model without one.
+(the last only for a free bias). scikit-learn's SVR finds most of the answer; the rest is written by
+hand because SVR knows neither a bias that counts once per row of a group (``a`` is all ones there)
+nor a model without one.
 """
 
 import warnings
@@ -19,10 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVR
 
 __all__ = ["L1Solution", "solve_l1"]
 
 _MAX_STEPS = 100
+_MAX_CORRECTIONS = 10
+# Relative gap at which the last digits may stop falling.
+_ENOUGH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,10 @@ def solve_l1(
     *,
     tolerance: float = 1e-14,
 ) -> L1Solution:
-    """Solve for one output by Mehrotra's predictor-corrector method.
+    """Solve for one output.
+
+    With a bias from libsvm's answer by corrections of which groups are free; without one, and where
+    the corrections stop short of the tolerance, by Mehrotra's predictor-corrector method.
 
     Parameters
     ----------
@@ -79,6 +87,10 @@ def solve_l1(
     C = 0.5 / gamma1
     G, b, m = C * gram_group, target_group, len(target_group)
     a = np.zeros(m) if sizes is None else sizes
+    if sizes is not None:
+        point = _by_support_vectors(G, b, a, epsilon)
+        if point.gap <= _ENOUGH:
+            return L1Solution(C * point.beta, point.bias, point.primal, point.dual)
     x = np.full((2, m), 0.5)  # p and q, each in (0, 1)
     room = 1.0 - x  # kept apart: the difference has no digits left where x is close to 1
     scale = max(1.0, float(np.abs(b).max()))
@@ -92,7 +104,7 @@ def solve_l1(
         products = x * low, room * high
         mu = float((products[0] + products[1]).sum()) / (4 * m)
         # At the end of the digits the gap stops falling.
-        if best.gap <= tolerance or (stalled >= 2 and best.gap <= 1e-9) or mu < 1e-18 * scale:
+        if best.gap <= tolerance or (stalled >= 2 and best.gap <= _ENOUGH) or mu < 1e-18 * scale:
             break
         beta = x[0] - x[1]
         pull = G @ beta + bias * a - b
@@ -118,6 +130,50 @@ def solve_l1(
             stacklevel=2,
         )
     return L1Solution(C * best.beta, best.bias, best.primal, best.dual)
+
+
+def _by_support_vectors(G: Any, b: Any, a: Any, epsilon: float) -> "_Point":
+    """Solve in units of C: libsvm finds which groups are free, linear systems their values.
+
+    Divided by the sizes, as means instead of sums, the bias counts once in every group, and SVR
+    has the same problem but for epsilon, which is one number there. It also keeps the kernel in
+    single precision: its answer is a start.
+    """
+    size, scale = a.mean(), np.abs(b / a).max() or 1.0
+    svr = SVR(kernel="precomputed", C=size, epsilon=epsilon / size, tol=1e-5 * scale)
+    svr.fit(G / np.outer(a, a), b / a, sample_weight=a / size)
+    beta = np.zeros(len(b))
+    beta[svr.support_] = svr.dual_coef_[0] / a[svr.support_]
+    point = _Point.of(beta, float(svr.intercept_[0]), G, b, a, epsilon)
+    sign = np.sign(beta)
+    free = (sign != 0) & (np.abs(beta) < 1.0 - 1e-9)
+    for _ in range(_MAX_CORRECTIONS):
+        beta, bias = _solve_free(G, b - epsilon * sign, a, sign, free)
+        found = _Point.of(beta, bias, G, b, a, epsilon)
+        point = found if found.gap < point.gap else point
+        if point.gap <= _ENOUGH:
+            break
+        # A free group that left its side goes to the end it crossed; one that is pulled back, or
+        # pulled out of the zone that costs nothing, is freed.
+        pull = -np.sign(G @ beta + bias * a - b)
+        excess = np.abs(G @ beta + bias * a - b) - epsilon
+        crossed_zero, crossed_end = free & (beta * sign < 0), free & (beta * sign > 1)
+        freed = ~free & np.where(sign == 0, excess > 0, (excess < 0) | (pull != sign))
+        sign = np.where(crossed_zero, 0.0, np.where(freed & (sign == 0), pull, sign))
+        free = (free & ~crossed_zero & ~crossed_end) | freed
+    return point
+
+
+def _solve_free(G: Any, right: Any, a: Any, sign: Any, free: Any) -> tuple[NDArray[Any], float]:
+    """Values of the free groups and the bias where the others are at 0, -1 or 1."""
+    beta = np.where(free, 0.0, sign)
+    n_free = int(free.sum())
+    system = np.zeros((n_free + 1, n_free + 1))
+    system[:-1, :-1] = G[np.ix_(free, free)]
+    system[-1, :-1] = system[:-1, -1] = a[free]
+    solution = np.linalg.lstsq(system, np.append(right[free] - G[free] @ beta, -a @ beta))[0]
+    beta[free] = solution[:-1]
+    return beta, float(solution[-1])
 
 
 def _hinge(residual: NDArray[Any], epsilon: float) -> float:
