@@ -4,6 +4,12 @@ from groupwise.kernels.deformed import DeformedGram, FeaturePath, deform
 from groupwise.kernels.features import LandmarkFeatures
 from groupwise.kernels.gram import KERNELS, MAX_DENSE, Kernel, check_dense, fit_kernel
 from groupwise.kernels.graph import NeighbourGraph
+from groupwise.kernels.sets import (
+    hausdorff_distances,
+    largest_similarity,
+    set_kernel,
+    set_norms,
+)
 
 __all__ = [
     "KERNELS",
@@ -16,4 +22,8 @@ __all__ = [
     "check_dense",
     "deform",
     "fit_kernel",
+    "hausdorff_distances",
+    "largest_similarity",
+    "set_kernel",
+    "set_norms",
 ]

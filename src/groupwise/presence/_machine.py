@@ -1,0 +1,86 @@
+"""Support vector machines on changing subsets and labels of the same rows."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.svm import SVC, LinearSVC
+
+from groupwise.kernels import Kernel, LandmarkFeatures, fit_kernel
+
+__all__ = ["Machine", "make_machine"]
+
+# Up to so many rows the kernel matrix is computed once and kept (half a gigabyte).
+_KEPT = 8000
+
+
+class Machine:
+    """What is computed once for all rounds: a kernel matrix, or features for a linear machine."""
+
+    def __init__(self, X: Any, C: float, kernel: Kernel, features: LandmarkFeatures | None):
+        self.C, self.kernel, self.features = C, kernel, features
+        self.linear = kernel.name == "linear" or features is not None
+        self.X = X
+        self.phi = X if features is None else features.transform(X)
+        self.gram = None if self.linear or X.shape[0] > _KEPT else kernel(X, X)
+
+    def fit(
+        self, rows: NDArray[np.intp], target: NDArray[np.intp], weight: NDArray[Any]
+    ) -> tuple["Plane", NDArray[Any]]:
+        """Train on some rows with labels 0 and 1; the plane, and its scores of all rows."""
+        if self.linear:
+            model = LinearSVC(C=self.C, random_state=0, max_iter=20_000, tol=1e-3)
+            model.fit(self.phi[rows], target, sample_weight=weight)
+            plane = Plane(self.kernel, self.features, None, model.coef_[0], model.intercept_[0])
+            return plane, np.asarray(self.phi @ plane.coef + plane.intercept)
+        if self.gram is not None:
+            model = SVC(C=self.C, kernel="precomputed", cache_size=500)
+            everything = len(rows) == len(self.gram)
+            gram = self.gram if everything else self.gram[np.ix_(rows, rows)]
+            model.fit(gram, target, sample_weight=weight)
+        else:
+            gamma = 0.5 / self.kernel.sigma**2
+            model = SVC(C=self.C, kernel="rbf", gamma=gamma, cache_size=500)
+            model.fit(self.X[rows], target, sample_weight=weight)
+        support = rows[model.support_]
+        coef = model.dual_coef_.toarray() if issparse(model.dual_coef_) else model.dual_coef_
+        plane = Plane(self.kernel, None, self.X[support], coef[0], model.intercept_[0])
+        if self.gram is not None:
+            return plane, self.gram[:, support] @ plane.coef + plane.intercept
+        return plane, plane.score(self.X)
+
+
+class Plane:
+    """A trained machine: support vectors and weights, or weights of features."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        features: LandmarkFeatures | None,
+        support: Any,
+        coef: NDArray[Any],
+        intercept: float,
+    ):
+        self.kernel, self.features, self.support = kernel, features, support
+        self.coef, self.intercept = np.asarray(coef, float), float(intercept)
+
+    def score(self, X: Any) -> NDArray[Any]:
+        """Scores of rows."""
+        if self.support is not None:
+            return self.kernel.times(X, self.support, self.coef) + self.intercept
+        phi = X if self.features is None else self.features.transform(X)
+        return np.asarray(phi @ self.coef + self.intercept)
+
+
+def make_machine(
+    X: Any, *, C: float, kernel: str, width: float, n_components: int | None, rng: Any
+) -> Machine:
+    """Check the parameters and build the machine for these rows."""
+    if not (np.isfinite(C) and C > 0):
+        raise ValueError(f"C must be a finite number > 0, got {C!r}")
+    fitted = fit_kernel(kernel, width, X)
+    features = None
+    if kernel != "linear" and n_components is not None:
+        features = LandmarkFeatures.sample(fitted, X, n_components, rng)
+    return Machine(X, C, fitted, features)

@@ -1,0 +1,198 @@
+"""mi-SVM and MI-SVM (Andrews, Tsochantaridis and Hofmann 2002)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise.presence._machine import Machine, Plane, make_machine
+from groupwise.presence._partner import Bags, BinaryPresenceClassifier
+
+__all__ = ["MISVMClassifier"]
+
+_VARIANTS = ("rows", "witness")
+
+
+class MISVMClassifier(BinaryPresenceClassifier):
+    r"""Support vector machines for presence: labels of rows, or witnesses, chosen in turn.
+
+    ``variant="rows"`` is mi-SVM, which seeks labels for the rows of positive groups, at least one
+    of them positive; ``"witness"`` is MI-SVM, in which one row stands for each positive group:
+
+    .. math:: \min_w \tfrac12 |w|^2 + C \sum_j \xi_j, \qquad
+              \max_{x \in X_i} w'x + b \ge 1 - \xi_i \ (y_i = 1)
+
+    Both alternate: train a machine, then choose labels (or witnesses) by its scores, until they
+    repeat. The rows are the same in all rounds, so their kernel matrix is computed once.
+
+    Parameters
+    ----------
+    variant : {"rows", "witness"}, default="rows"
+    C : float, default=1.0
+    kernel : {"rbf", "linear"}, default="rbf"
+        The linear machine is scikit-learn's ``LinearSVC``, the other ``SVC``.
+    width : float, default=1.0
+        The Gaussian's standard deviation over the median distance between rows.
+    n_components : int, default=None
+        Approximate the Gaussian by so many landmark features, with a linear machine: for tens of
+        thousands of rows.
+    max_iter : int, default=30
+        Rounds at most.
+    group_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the group ids.
+    random_state : int, RandomState instance or None, default=None
+        For the landmarks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    plane_ : object
+        The machine of the last round.
+    n_iter_ : int
+        Rounds made.
+
+    Notes
+    -----
+    The machines weight the classes equally: otherwise the many rows of negative groups pull every
+    label over in the first rounds.
+
+    References
+    ----------
+    S. Andrews, I. Tsochantaridis and T. Hofmann (2002). Support vector machines for
+    multiple-instance learning. NIPS.
+
+    Examples
+    --------
+    >>> from groupwise.datasets import make_presence_bags
+    >>> from groupwise.presence import MISVMClassifier
+    >>> d = make_presence_bags(20, random_state=0)
+    >>> clf = MISVMClassifier("witness").fit(d.X, d.y, groups=d.groups)
+    >>> clf.predict(d.X).shape == d.y.shape
+    True
+    """
+
+    def __init__(
+        self,
+        variant: str = "rows",
+        *,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        width: float = 1.0,
+        n_components: int | None = None,
+        max_iter: int = 30,
+        group_column: str | None = None,
+        random_state: Any = None,
+    ):
+        self.variant = variant
+        self.C = C
+        self.kernel = kernel
+        self.width = width
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "MISVMClassifier":
+        """Fit to rows and their groups' labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's label, repeated on each of its rows.
+        groups : array-like of shape (n_rows,), default=None
+            ``None``: each row is a group, which is a plain support vector machine.
+
+        Returns
+        -------
+        self : MISVMClassifier
+        """
+        if self.variant not in _VARIANTS:
+            raise ValueError(f"variant must be one of {_VARIANTS}, got {self.variant!r}")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        bags = self._bags(X, y, groups)
+        rows = bags.X if self.variant == "rows" else _with_means(bags)
+        machine = make_machine(
+            rows,
+            C=self.C,
+            kernel=self.kernel,
+            width=self.width,
+            n_components=self.n_components,
+            rng=check_random_state(self.random_state),
+        )
+        choose = _choose_labels if self.variant == "rows" else _choose_witnesses
+        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Score of each row.
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.plane_.score(self._rows(X))
+
+
+def _train(
+    machine: Machine, rows: NDArray[np.intp], target: NDArray[np.intp]
+) -> tuple[Plane, NDArray[Any]]:
+    """With classes of equal weight, the mean weight of a row being one."""
+    n = np.bincount(target, minlength=2)
+    return machine.fit(rows, target, (len(target) / 2.0 / n)[target])
+
+
+def _best_rows(score: NDArray[Any], bags: Bags) -> NDArray[np.intp]:
+    """The first of the best rows of each group."""
+    top = bags.groups.spread(bags.groups.max(score)) == score
+    rows = np.flatnonzero(top)
+    return rows[np.unique(bags.groups.codes[rows], return_index=True)[1]]
+
+
+def _choose_labels(machine: Machine, bags: Bags, max_iter: int) -> tuple[Plane, int]:
+    """mi-SVM: the rows of positive groups take the label of their score, the best one +1."""
+    positive = bags.positive_row
+    every = np.arange(len(positive))
+    target = positive.astype(np.intp)
+    seen: set[bytes] = set()
+    while target.tobytes() not in seen and len(seen) < max_iter:  # new labels, not a circle
+        seen.add(target.tobytes())
+        plane, score = _train(machine, every, target)
+        target = ((score > 0) & positive).astype(np.intp)
+        target[_best_rows(score, bags)[bags.y_group == 1]] = 1
+    return plane, len(seen)
+
+
+def _with_means(bags: Bags) -> Any:
+    """The rows, and the mean of each positive group behind them."""
+    sizes = bags.groups.sizes
+    codes = bags.groups.codes
+    average = csr_array(
+        (1.0 / sizes[codes], (codes, np.arange(len(codes)))), shape=(len(sizes), len(codes))
+    )
+    means = (average @ bags.X)[np.flatnonzero(bags.y_group == 1)]
+    if issparse(bags.X):
+        rows = vstack([bags.X, means], format="csr")
+        # liblinear reads 32-bit indices only
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+        return rows
+    return np.concatenate([bags.X, np.asarray(means)])
+
+
+def _choose_witnesses(machine: Machine, bags: Bags, max_iter: int) -> tuple[Plane, int]:
+    """MI-SVM: rows of negative groups, and of each positive group its mean, then its best row."""
+    n_rows = bags.groups.n_rows
+    negative = np.flatnonzero(~bags.positive_row)
+    witness = n_rows + np.arange(int((bags.y_group == 1).sum()))
+    target = np.repeat([0, 1], [len(negative), len(witness)])
+    seen: set[bytes] = set()
+    while witness.tobytes() not in seen and len(seen) < max_iter:
+        seen.add(witness.tobytes())
+        plane, score = _train(machine, np.concatenate([negative, witness]), target)
+        witness = _best_rows(score[:n_rows], bags)[bags.y_group == 1]
+    return plane, len(seen)
