@@ -213,7 +213,7 @@ COLUMNS = [
     Bad("no such positive", "column 'kind' never holds 'maybe' (--positive)", make=changed(),
         call=[*ROLES, "-k", "presence", "--positive", "maybe"]),
     Bad("no such kind", "--kind must be one of majority", 2, changed(), [*ROLES, "-k", "guess"]),
-    Bad("no such method", "has no method 'magic'; it has sboost", 2, changed(),
+    Bad("no such method", "has no method 'magic'; it has group-boost", 2, changed(),
         [*ROLES, "-m", "magic"]),
     Bad("no such parameter", "sboost has no parameter 'depth' (--param); it has", 2, changed(),
         [*ROLES, "-m", "sboost", "-p", "depth=3"]),

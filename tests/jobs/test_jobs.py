@@ -132,11 +132,11 @@ def test_a_search_sees_training_groups_only(table, columns):
 
 
 def test_unknown_methods_and_parameters_are_named(table, columns):
-    with pytest.raises(OptionError, match="has no method 'best'; it has sboost"):
+    with pytest.raises(OptionError, match="has no method 'best'; it has group-boost"):
         get_method("majority", "best", n_rows=1, n_classes=2)
     with pytest.raises(OptionError, match="noisy-or-boost is for 2 classes, there are 3"):
         get_method("presence", "noisy-or-boost", n_rows=1, n_classes=3)
-    method = methods_for("majority")[0]
+    method = get_method("majority", "sboost", n_rows=1, n_classes=2)
     supervision = make_supervision("majority", **columns["majority"])
     with pytest.raises(OptionError, match=r"sboost has no parameter 'gama'.*gamma"):
         method.build(supervision, {"gama": 1}, 0)
@@ -217,7 +217,7 @@ def test_methods_too_large_for_a_table_are_left_out_with_the_reason(table, colum
 
 def test_a_result_travels_with_the_model(table, columns, tmp_path):
     job = make_job(table, "majority", columns)
-    method = methods_for("majority")[0]
+    method = get_method("majority", "sboost", n_rows=1, n_classes=2)
     fold = job.run_fold(method, {}, job.splits(2)[0], search=False)
     result = Result(about_job(job, command="c", n_splits=2), {"sboost": [fold]})
     path = save_model(job.fit(method, {}), tmp_path / "m.skops", result=result.to_json())

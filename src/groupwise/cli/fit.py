@@ -110,8 +110,8 @@ def _judge(
     """The estimate, and the parameters for the model of all rows."""
     splits = job.splits(n_splits)
     found = [
-        job.run_fold(method, params, split, search=tune)
-        for split in speaker.track(splits, "Folds of whole groups")
+        job.run_fold(method, params, split, search=tune, curve=job.wants_curve(fold))
+        for fold, split in speaker.track(list(enumerate(splits)), "Folds of whole groups")
     ]
     final = job.tune(method, params) if tune else params
     about = about_job(job, command=command_line(), n_splits=len(splits))

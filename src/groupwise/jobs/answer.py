@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise.base import BaseGroupClassifier
+from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
+from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.rules import get_rule
 
 __all__ = ["Answer", "ask"]
@@ -52,28 +55,38 @@ class Answer:
 
 
 def ask(estimator: Any, X: Any, groups: Groups, n_classes: int) -> Answer:
-    """Ask a fitted estimator, trained on class codes, about rows and their groups."""
-    proba = (
-        _columns(estimator, estimator.predict_proba(X), n_classes)
-        if _has_proba(estimator)
-        else None
-    )
-    if hasattr(estimator, "decision_function"):
+    """Ask a fitted estimator, trained on class codes, about rows and their groups.
+
+    A pass through the trees costs seconds on a large table, so rows are asked once where the
+    groups' answer follows from the rows'.
+    """
+    if isinstance(estimator, GroupBoostClassifier):
+        return _from_scores(estimator, X, groups, n_classes)
+    proba = None
+    if hasattr(estimator, "predict_proba"):
+        proba = _columns(estimator, estimator.predict_proba(X), n_classes)
+    if proba is None or isinstance(estimator, BaseMeasureClassifier):  # scores know thresholds
         score = np.asarray(estimator.decision_function(X))
+        code = np.asarray(estimator.predict(X)).astype(np.intp)
     else:
-        assert proba is not None  # every method has one or the other
         score = proba[:, 1] - 0.5 if n_classes == 2 else proba
-    code = np.asarray(estimator.predict(X)).astype(np.intp)
-    votes = np.eye(n_classes)[code]
-    if hasattr(estimator, "predict_groups_proba"):
-        group_proba = _columns(estimator, estimator.predict_groups_proba(X, groups), n_classes)
+        code = proba.argmax(axis=1)
+    votes = np.eye(n_classes)[code] if proba is None else proba
+    own = getattr(type(estimator), "predict_groups_proba", None)
+    if own is None:
+        group_proba = get_rule("majority").combine(votes, groups)
+    elif own is BaseGroupClassifier.predict_groups_proba:
+        group_proba = estimator._rule().combine(votes, groups)
     else:
-        group_proba = get_rule("majority").combine(votes if proba is None else proba, groups)
+        group_proba = _columns(estimator, estimator.predict_groups_proba(X, groups), n_classes)
     return Answer(code, proba, score, group_proba)
 
 
-def _has_proba(estimator: Any) -> bool:
-    return hasattr(estimator, "predict_proba")
+def _from_scores(estimator: GroupBoostClassifier, X: Any, groups: Groups, n_classes: int) -> Answer:
+    score = estimator.decision_function(X)
+    proba = _columns(estimator, estimator._loss().proba(score), n_classes)
+    group_proba = _columns(estimator, estimator._combine(score, groups), n_classes)
+    return Answer(proba.argmax(axis=1), proba, proba[:, 1] - 0.5, group_proba)
 
 
 def _columns(estimator: Any, proba: NDArray[Any], n_classes: int) -> NDArray[Any]:

@@ -71,7 +71,13 @@ class Comparison:
     def run(self, step: Step) -> None:
         """Do one step and store it; a method's own failure is stored as its reason."""
         try:
-            found = self.job.run_fold(step.method, {}, self.splits[step.fold], search=self.search)
+            found = self.job.run_fold(
+                step.method,
+                {},
+                self.splits[step.fold],
+                search=self.search,
+                curve=self.job.wants_curve(step.fold),
+            )
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
             found = {"failed": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
         write_text(self._file(step), json.dumps(found, allow_nan=False))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.jobs.answer import Answer
+from groupwise.jobs.answer import Answer, ask
 from groupwise.jobs.known import Known
 from groupwise.jobs.model import TableModel
 
@@ -16,10 +16,17 @@ __all__ = ["gather"]
 _WORST, _OTHERS, _ROWS = 20, 20, 400
 _TRACED_GROUPS, _TRACED_ROWS, _TRACED_ROUNDS = 2, 12, 60
 _BINS = 10
+# Rows, in whole groups, that a learning curve is drawn from.
+_CURVE_ROWS = 2000
 
 
 def gather(
-    model: TableModel, features: pd.DataFrame, known: Known, order: NDArray[Any]
+    model: TableModel,
+    features: pd.DataFrame,
+    known: Known,
+    order: NDArray[Any],
+    *,
+    curve: bool = True,
 ) -> dict[str, Any]:
     """Predict and judge groups, and keep what a report shows of them.
 
@@ -31,6 +38,8 @@ def gather(
     known : Known
         Of these rows, with the model's classes.
     order : ndarray of shape (n_rows,)
+    curve : bool, default=True
+        Whether to follow the error round by round, the costliest part.
 
     Returns
     -------
@@ -39,7 +48,7 @@ def gather(
         ``curve``, ``margins``, ``reliability`` and ``weights``.
     """
     X = model.matrix(features)
-    answer = model.answer(features, known.groups)
+    answer = ask(model.estimator, X, known.groups, len(model.classes))
     score = model.supervision.judge(answer, known)
     kept = _kept_groups(score)
     evidence: dict[str, Any] = {
@@ -48,7 +57,8 @@ def gather(
             str(known.groups.names[g]): _rows_of(g, model, answer, known, order) for g in kept
         },
     }
-    evidence |= _curve(model, X, known)
+    if curve:
+        evidence |= _curve(model, X, known)
     evidence |= _margins(model, X, known, kept[:_TRACED_GROUPS])
     evidence |= _reliability(model, answer, known)
     evidence |= _weights(model)
@@ -105,6 +115,10 @@ def _rows_of(
 
 def _curve(model: TableModel, X: Any, known: Known) -> dict[str, Any]:
     estimator = model.estimator
+    if known.groups.n_rows > _CURVE_ROWS:
+        last = max(1, int(np.searchsorted(known.groups.offsets, _CURVE_ROWS, side="right")) - 1)
+        rows = np.flatnonzero(known.groups.codes < last)
+        X, known = X[rows], known.take(rows)
     if hasattr(estimator, "staged_score"):
         scores = list(estimator.staged_score(X, known.y, groups=known.groups))
     elif model.supervision.kind == "transfer" and hasattr(estimator, "staged_predict"):

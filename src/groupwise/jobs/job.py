@@ -113,9 +113,18 @@ class Job:
         return self.supervision.splits(self.known, n_splits, self.seed)
 
     def run_fold(
-        self, method: Method, params: dict[str, Any], split: Split, *, search: bool
+        self,
+        method: Method,
+        params: dict[str, Any],
+        split: Split,
+        *,
+        search: bool,
+        curve: bool = True,
     ) -> dict[str, Any]:
-        """Fit on one part, judge on the other; plain values, for JSON."""
+        """Fit on one part, judge on the other; plain values, for JSON.
+
+        With ``curve`` the error is followed round by round where the method has rounds.
+        """
         train, test = split
         started = time.perf_counter()
         with PeakMemory() as peak, warnings.catch_warnings():
@@ -125,7 +134,7 @@ class Job:
             model = self.fit(method, chosen, train)
             fitted = time.perf_counter()
         known = self.known.take(test)
-        found = gather(model, self.features.iloc[test], known, self.order[test])
+        found = gather(model, self.features.iloc[test], known, self.order[test], curve=curve)
         return found | {
             "params": {name: _plain(value) for name, value in chosen.items()},
             "seconds_search": fitting - started,
@@ -134,6 +143,10 @@ class Job:
             "memory_mib": peak.mib,
             "n_train": len(train),
         }
+
+    def wants_curve(self, fold: int) -> bool:
+        """Whether to draw a fold's learning curve: of a large table the first is enough."""
+        return fold == 0 or self.n_rows <= 20_000
 
     def _context(self) -> dict[str, Any]:
         return {"supervision": self.supervision, "schema": self.schema, "seed": self.seed}

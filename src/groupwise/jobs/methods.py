@@ -100,15 +100,9 @@ _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 _LOGISTIC = "sklearn.linear_model:LogisticRegression"
 
-# The first that applies is the one `groupwise fit` takes when no method is named.
+# The first that applies is the one `groupwise fit` takes when no method is named: one that takes
+# missing values and categories as they are and grows with the table, where there is one.
 METHODS: tuple[Method, ...] = (
-    Method(
-        "majority",
-        "sboost",
-        "groupwise.majority:SBoostClassifier",
-        _JIN,
-        search={"gamma": (1.0, 4.0, 16.0)},
-    ),
     Method(
         "majority",
         "group-boost",
@@ -116,6 +110,13 @@ METHODS: tuple[Method, ...] = (
         "gradient form of SBoost's loss, on LightGBM",
         {"loss": "majority"},
         _ROUNDS,
+    ),
+    Method(
+        "majority",
+        "sboost",
+        "groupwise.majority:SBoostClassifier",
+        _JIN,
+        search={"gamma": (1.0, 4.0, 16.0)},
     ),
     Method(
         "majority",

@@ -51,7 +51,13 @@ class Result:
 
     def to_json(self) -> str:
         """One line of JSON."""
-        content = {"format": FORMAT, "what": "groupwise result"} | asdict(self)
+        content = {
+            "format": FORMAT,
+            "what": "groupwise result",
+            "about": self.about,
+            "methods": self.methods,
+            "left_out": self.left_out,
+        }
         return json.dumps(content, allow_nan=False)
 
     def save(self, path: str | Path) -> Path:

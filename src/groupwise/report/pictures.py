@@ -145,8 +145,8 @@ def _stacked(folds: list[dict[str, Any]], key: str) -> Any:
 
 def _even(folds: list[dict[str, Any]]) -> Any:
     """Curves of equal length; a run that ended early keeps its last error."""
-    curves: list[Any] = [fold.get("curve") for fold in folds]
-    if not all(curves):
+    curves: list[Any] = [fold["curve"] for fold in folds if fold.get("curve")]
+    if not curves:
         return None
     longest = max(len(curve) for curve in curves)
     return [curve + curve[-1:] * (longest - len(curve)) for curve in curves]

@@ -126,10 +126,14 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
         return ColumnUse(name, "not used", "a date or time")
     if kind == "nested":
         return ColumnUse(name, "not used", "nested or mixed values")
-    n_different = present.nunique()
-    if n_different == 1:
+    if (present == present.iloc[0]).all():
         return ColumnUse(name, "not used", "one value only")
-    reason = _identifier(name, kind, present, n_different) or _renamed(values, same_as, n_different)
+    fractions = kind == "number" and not _is_whole(present)  # no id, no copy: need not be counted
+    n_different = 0 if fractions else present.nunique()
+    reason = None
+    if not fractions:
+        reason = _identifier(name, kind, present, n_different)
+        reason = reason or _renamed(values, same_as, n_different)
     if reason:
         return ColumnUse(name, "not used", reason)
     missing = len(values) - len(present)
@@ -143,12 +147,11 @@ def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> s
     """Why this would be an identifier, a date or free text."""
     many = len(present) >= _FEW_ROWS
     if kind == "number":
-        whole = _is_whole(present)
-        if whole and (_ID_NAME.search(name) or _ID_CAMEL.search(name)):
+        if _ID_NAME.search(name) or _ID_CAMEL.search(name):
             return "an identifier, by its name"
-        if whole and _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8:
+        if _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8:
             return "a time stamp, by its name and size"
-        if whole and many and n_different == len(present) and _counts_up(present):
+        if many and n_different == len(present) and _counts_up(present):
             return "an identifier: it numbers the rows"
         return None
     if present.head(200).astype(str).str.match(_DATE_TEXT).all():
@@ -167,8 +170,6 @@ def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> s
 
 def _renamed(values: pd.Series, same_as: Mapping[str, Any], n_different: int) -> str | None:
     """Whether the column is the group or the label under another name."""
-    if column_kind(values) == "number" and not _is_whole(values.dropna()):
-        return None
     for role, ids in same_as.items():
         other = pd.Series(np.asarray(ids), index=values.index)
         if n_different == other.nunique() and values.notna().all():
