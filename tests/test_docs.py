@@ -2,19 +2,25 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import groupwise
+from groupwise.cli import app
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     info.name for info in pkgutil.walk_packages(groupwise.__path__, prefix="groupwise.")
 )
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SITE = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
+PAGES = [ROOT / "README.md", *SITE]
+WITH_COMMANDS = [page for page in SITE if "```bash\n" in page.read_text()]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -25,12 +31,52 @@ def test_docstrings(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks(page, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     names = {}
     for block in blocks:
         exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_command_blocks(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```bash\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for line in "".join(blocks).splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "groupwise", f"{page.name}: {line}"
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+def test_included_source_exists():
+    for page in SITE:
+        for target in re.findall(
+            r"^```\{(?:literal)?include\} (.+)$", page.read_text(), re.MULTILINE
+        ):
+            assert (page.parent / target).exists(), f"{page.name} includes {target}"
+
+
+def test_every_page_is_in_the_site():
+    listed = set()
+    for page in SITE:
+        for tree in re.findall(
+            r"^```\{toctree\}\n(.*?)^```", page.read_text(), re.S | re.MULTILINE
+        ):
+            for entry in re.findall(r"^(?!:)(\S+)$", tree, re.MULTILINE):
+                listed |= set(page.parent.glob(f"{entry}.md"))
+    assert set(SITE) - listed - {ROOT / "docs" / "index.md"} == set()
+
+
+def test_the_reference_lists_every_public_name():
+    text = (ROOT / "docs" / "api.md").read_text()
+    for room in re.findall(r"currentmodule:: (\S+)", text):
+        module = importlib.import_module(room)
+        listed = set(re.findall(r"^   (\w+)$", text, re.MULTILINE))
+        public = {n for n in module.__all__ if inspect.isroutine(getattr(module, n))}
+        public |= {n for n in module.__all__ if inspect.isclass(getattr(module, n))}
+        assert public <= listed, f"docs/api.md does not list {sorted(public - listed)} of {room}"
 
 
 def test_links_in_the_pages_lead_somewhere():

@@ -15,7 +15,7 @@ from groupwise.cli.show import say_board, say_job
 from groupwise.jobs import Comparison, Job, make_supervision
 from groupwise.tables import read_table, write_table
 
-METHODS = ("sboost", "group-boost", "naive-boosting", "naive-logistic", "statistics")
+METHODS = ("sboost", "group-boost", "naive-boosting", "naive-logistic")
 
 
 def digit_sessions(seed: int) -> pd.DataFrame:
