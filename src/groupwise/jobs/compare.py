@@ -8,7 +8,8 @@ from typing import Any
 
 from groupwise.files import write_text
 from groupwise.jobs.job import Job
-from groupwise.jobs.methods import Method, methods_for
+from groupwise.jobs.method import Method
+from groupwise.jobs.methods import methods_for
 from groupwise.jobs.result import Result, about_job
 from groupwise.tables import OptionError, TableError
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from groupwise.jobs.evidence import gather
 from groupwise.jobs.known import Known
 from groupwise.jobs.memory import PeakMemory
-from groupwise.jobs.methods import Method
+from groupwise.jobs.method import Method
 from groupwise.jobs.model import TableModel, fit_model, tuned
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features

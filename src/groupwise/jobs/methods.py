@@ -1,347 +1,116 @@
 """The methods there are: one entry each, and which of them apply to a job."""
 
-import importlib
-import importlib.util
-import inspect
-from dataclasses import dataclass, field
-from typing import Any
-
-from sklearn.base import clone
-
-from groupwise.jobs.supervision import Supervision
+from groupwise.jobs.method import Method
 from groupwise.tables import OptionError
 
-__all__ = ["METHODS", "Method", "get_method", "methods_for"]
+__all__ = ["METHODS", "get_method", "methods_for"]
 
-
-@dataclass(frozen=True)
-class Method:
-    """A method for one kind of supervision.
-
-    Attributes
-    ----------
-    kind, name : str
-    path : str
-        ``"module:Class"`` of the estimator.
-    paper : str
-        Where it comes from.
-    params : dict
-        Constructor parameters that make it this method; a value ``"module:Class"`` with a dot in
-        the module is an object of that class.
-    search : dict of str to tuple
-        The small search of ``groupwise compare``, on whole groups of the training rows.
-    max_rows : int, default=None
-        Above this many rows the method is left out of comparisons.
-    n_classes : int, default=None
-        2 for a method of two classes.
-    needs : str, default=None
-        A module of an optional extra.
-    explains : bool, default=True
-        Whether its rows have a weight towards their group's label.
-    """
-
-    kind: str
-    name: str
-    path: str
-    paper: str
-    params: dict[str, Any] = field(default_factory=dict)
-    search: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    max_rows: int | None = None
-    n_classes: int | None = None
-    needs: str | None = None
-    explains: bool = True
-
-    def reason_against(self, n_rows: int, n_classes: int) -> str | None:
-        """Why it cannot be used here, or ``None``."""
-        if self.needs is not None and importlib.util.find_spec(self.needs) is None:
-            return f"needs {self.needs}, which is not installed"
-        if self.n_classes is not None and n_classes > self.n_classes:
-            return f"is for {self.n_classes} classes, there are {n_classes}"
-        if self.max_rows is not None and n_rows > self.max_rows:
-            return f"is for up to {self.max_rows:,} rows, there are {n_rows:,}"
-        return None
-
-    def build(self, supervision: Supervision, params: dict[str, Any], seed: int) -> Any:
-        """An estimator for this job, not fitted.
-
-        Raises
-        ------
-        TableError
-            For a parameter the estimator does not have; the message names those it has.
-        """
-        cls = _find(self.path)
-        known = inspect.signature(cls).parameters
-        given = supervision.constructor() | {"random_state": seed}
-        options = {name: value for name, value in given.items() if name in known}
-        estimator = cls(**options | {k: _made(v) for k, v in self.params.items()})
-        valid = estimator.get_params()
-        for name in params:
-            if name not in valid or name in ("group_column", "target", "random_state"):
-                allowed = sorted(p for p in valid if "__" not in p)
-                raise OptionError(
-                    f"{self.name} has no parameter {name!r} (--param); it has {', '.join(allowed)}"
-                )
-        return clone(estimator).set_params(**params)
-
-
-def _find(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
-def _made(value: Any) -> Any:
-    return _find(value)() if isinstance(value, str) and ":" in value else value
-
-
-_JIN = "Jin and Liu 2005"
-_MUSICANT = "Musicant, Christensen and Olson 2007; the manifold form is AOC-manifold"
+_NAIVE = "groupwise.majority:NaiveGroupClassifier"
+_STATISTICS = "groupwise.majority:GroupStatisticsClassifier"
 _BOOST = "groupwise.gbdt:GroupBoostClassifier"
+_WEIGHTED = "groupwise.transfer:WeightedTransferClassifier"
+_LOGISTIC = "sklearn.linear_model:LogisticRegression"
+_FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
-_LOGISTIC = "sklearn.linear_model:LogisticRegression"
 
 # The first that applies is the one `groupwise fit` takes when no method is named: one that takes
 # missing values and categories as they are and grows with the table, where there is one.
+# fmt: off
 METHODS: tuple[Method, ...] = (
-    Method(
-        "majority",
-        "group-boost",
-        _BOOST,
-        "gradient form of SBoost's loss, on LightGBM",
-        {"loss": "majority"},
-        _ROUNDS,
-    ),
-    Method(
-        "majority",
-        "sboost",
-        "groupwise.majority:SBoostClassifier",
-        _JIN,
-        search={"gamma": (1.0, 4.0, 16.0)},
-    ),
-    Method(
-        "majority",
-        "group-boost-softmax",
-        _BOOST,
-        "cross-entropy form, on LightGBM",
-        {"loss": "majority_softmax"},
-        _ROUNDS,
-    ),
-    Method(
-        "majority",
-        "naive-boosting",
-        "groupwise.majority:NaiveGroupClassifier",
-        _JIN,
-        search={"rule": ("majority", "mean")},
-    ),
-    Method(
-        "majority",
-        "naive-logistic",
-        "groupwise.majority:NaiveGroupClassifier",
-        _JIN,
-        {"estimator": _LOGISTIC},
-        {"estimator__C": (0.1, 1.0)},
-    ),
-    Method(
-        "majority",
-        "statistics",
-        "groupwise.majority:GroupStatisticsClassifier",
-        "baseline: a forest on each group's mean, spread, least and largest value",
-        explains=False,
-    ),
-    Method(
-        "presence",
-        "noisy-or-boost",
-        _BOOST,
-        "Viola, Platt and Zhang 2005, on LightGBM",
-        {"loss": "presence"},
-        _ROUNDS,
-        n_classes=2,
-    ),
-    Method(
-        "presence",
-        "smooth-max-boost",
-        _BOOST,
-        "smooth largest score, on LightGBM",
-        {"loss": "presence_lse"},
-        _ROUNDS,
-        n_classes=2,
-    ),
-    Method(
-        "presence",
-        "naive-boosting",
-        "groupwise.majority:NaiveGroupClassifier",
-        "baseline: rows get their group's label, any positive row makes it positive",
-        {"rule": "any"},
-        n_classes=2,
-    ),
-    Method(
-        "presence",
-        "statistics",
-        "groupwise.majority:GroupStatisticsClassifier",
-        "baseline: a forest on each group's mean, spread, least and largest value",
-        explains=False,
-    ),
-    Method(
-        "proportions",
-        "manifold",
-        "groupwise.proportions:ManifoldAOCClassifierCV",
-        "AOC-manifold; settings chosen inside, on whole groups",
-        max_rows=3000,
-    ),
-    Method(
-        "proportions",
-        "group-boost",
-        _BOOST,
-        "likelihood of the counts, on LightGBM",
-        {"loss": "proportions"},
-        _ROUNDS,
-    ),
-    Method(
-        "proportions",
-        "group-boost-squared",
-        _BOOST,
-        "squared error of shares, on LightGBM",
-        {"loss": "proportions_squared"},
-        _ROUNDS,
-    ),
-    Method(
-        "proportions",
-        "kernel-counts",
-        "groupwise.proportions:KernelCountClassifier",
-        "likelihood of the counts with a kernel; settings chosen inside",
-        max_rows=1000,
-    ),
-    Method(
-        "proportions",
-        "knn",
-        "groupwise.proportions:KNNAOCClassifier",
-        "AOC-kNN",
-        search={"n_neighbors": (5, 15)},
-        max_rows=50_000,
-    ),
-    Method(
-        "proportions",
-        "mean-map",
-        "groupwise.proportions:MeanMapClassifier",
-        "Quadrianto et al. 2009",
-        search=_COSTS,
-        max_rows=3000,
-    ),
-    Method(
-        "proportions",
-        "laplacian-mean-map",
-        "groupwise.proportions:LaplacianMeanMapClassifier",
-        "Patrini et al. 2014",
-        search=_COSTS,
-        max_rows=3000,
-    ),
-    Method(
-        "proportions",
-        "easy-llp",
-        "groupwise.proportions:EasyLLPClassifier",
-        "Busa-Fekete et al. 2023",
-        search=_COSTS,
-        max_rows=3000,
-    ),
-    Method(
-        "proportions",
-        "svm",
-        "groupwise.proportions:SVMAOCClassifier",
-        "AOC-SVM",
-        search=_COSTS,
-        max_rows=3000,
-    ),
-    Method(
-        "proportions",
-        "mlp",
-        "groupwise.proportions:MLPAOCClassifier",
-        "AOC-ANN",
-        needs="torch",
-        max_rows=100_000,
-    ),
-    Method(
-        "measure",
-        "expected-measure",
-        "groupwise.measures:ExpectedMeasureClassifier",
-        "boosting, then the decision with the best expected measure",
-    ),
-    Method(
-        "measure",
-        "threshold",
-        "groupwise.measures:ThresholdTunedClassifier",
-        "boosting with a threshold tuned on whole groups",
-        n_classes=2,
-    ),
-    Method(
-        "measure",
-        "boosted-rows",
-        "groupwise.measures:BoostedRowsClassifier",
-        "baseline: gradient boosting on rows",
-        search={"n_estimators": (100, 300)},
-    ),
-    Method(
-        "measure",
-        "focused-adaboost",
-        "groupwise.measures:FocusedAdaBoostClassifier",
-        "AdaBoost.Group with the weights its analysis asks for",
-    ),
-    Method(
-        "measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier", "AdaBoost.Group"
-    ),
-    Method(
-        "measure",
-        "svm-perf",
-        "groupwise.measures:SVMPerfClassifier",
-        "Joachims 2005",
-        search={"C": (0.01, 0.1, 1.0)},
-        n_classes=2,
-        max_rows=200_000,
-    ),
-    Method(
-        "transfer",
-        "balanced",
-        "groupwise.transfer:BalancedTransferClassifier",
-        "the target's share of the weight, chosen on the target",
-    ),
+    Method("majority", "group-boost", _BOOST, "gradient form of SBoost's loss, on LightGBM",
+           {"loss": "majority"}, _ROUNDS),
+    Method("majority", "sboost", "groupwise.majority:SBoostClassifier", "Jin and Liu 2005",
+           search={"gamma": (1.0, 4.0, 16.0)}),
+    Method("majority", "group-boost-softmax", _BOOST, "cross-entropy form, on LightGBM",
+           {"loss": "majority_softmax"}, _ROUNDS),
+    Method("majority", "naive-boosting", _NAIVE, "the naive approach of Jin and Liu 2005",
+           search={"rule": ("majority", "mean")}),
+    Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
+           {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
+    Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
+
+    Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
+           {"loss": "presence"}, _ROUNDS, n_classes=2),
+    Method("presence", "smooth-max-boost", _BOOST, "Ramon and De Raedt 2000, on LightGBM",
+           {"loss": "presence_lse"}, _ROUNDS, n_classes=2),
+    Method("presence", "lpboost", "groupwise.presence:LPBoostClassifier",
+           "Demiriz, Bennett and Shawe-Taylor 2002", search={"nu": (0.05, 0.2)}, n_classes=2,
+           max_rows=20_000),
+    Method("presence", "dpboost", "groupwise.presence:DPBoostClassifier",
+           "Andrews and Hofmann 2003", n_classes=2, max_rows=2000),
+    Method("presence", "mi-svm", "groupwise.presence:MISVMClassifier",
+           "Andrews, Tsochantaridis and Hofmann 2002", search=_COSTS, n_classes=2, max_rows=5000),
+    Method("presence", "miles", "groupwise.presence:MILESClassifier", "Chen, Bi and Wang 2006",
+           search=_COSTS, n_classes=2, max_rows=5000, explains=False),
+    Method("presence", "set-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", search={"C": (1.0, 10.0, 100.0)}, n_classes=2, max_rows=5000,
+           explains=False),
+    Method("presence", "citation-knn", "groupwise.presence:CitationKNNClassifier",
+           "Wang and Zucker 2000", n_classes=2, max_rows=5000, explains=False),
+    Method("presence", "em-dd", "groupwise.presence:EMDDClassifier", "Zhang and Goldman 2001",
+           n_classes=2, max_rows=5000),
+    Method("presence", "rectangles", "groupwise.presence:APRClassifier",
+           "Dietterich, Lathrop and Lozano-Perez 1997", n_classes=2, max_rows=20_000),
+    Method("presence", "naive-boosting", _NAIVE,
+           "baseline: rows get their group's label, any positive row makes it positive",
+           {"rule": "any"}, n_classes=2),
+    Method("presence", "statistics", _STATISTICS, _FOREST, explains=False),
+
+    Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
+           "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
+           max_rows=3000),
+    Method("proportions", "group-boost", _BOOST, "likelihood of the counts, on LightGBM",
+           {"loss": "proportions"}, _ROUNDS),
+    Method("proportions", "group-boost-squared", _BOOST, "squared error of shares, on LightGBM",
+           {"loss": "proportions_squared"}, _ROUNDS),
+    Method("proportions", "kernel-counts", "groupwise.proportions:KernelCountClassifier",
+           "likelihood of the counts with a kernel; settings chosen inside, on whole groups",
+           max_rows=1000),
+    Method("proportions", "knn", "groupwise.proportions:KNNAOCClassifier",
+           "AOC-kNN, Musicant, Christensen and Olson 2007", search={"n_neighbors": (5, 15)},
+           max_rows=50_000),
+    Method("proportions", "mean-map", "groupwise.proportions:MeanMapClassifier",
+           "Quadrianto et al. 2009", search=_COSTS, max_rows=3000),
+    Method("proportions", "laplacian-mean-map", "groupwise.proportions:LaplacianMeanMapClassifier",
+           "Patrini et al. 2014", search=_COSTS, max_rows=3000),
+    Method("proportions", "easy-llp", "groupwise.proportions:EasyLLPClassifier",
+           "Busa-Fekete et al. 2023", search=_COSTS, max_rows=3000),
+    Method("proportions", "svm", "groupwise.proportions:SVMAOCClassifier",
+           "AOC-SVM, Musicant, Christensen and Olson 2007; Yu et al. 2013", search=_COSTS,
+           max_rows=3000),
+    Method("proportions", "mlp", "groupwise.proportions:MLPAOCClassifier",
+           "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
+
+    Method("measure", "expected-measure", "groupwise.measures:ExpectedMeasureClassifier",
+           "boosting, then the decision with the best expected measure (Ye et al. 2012)"),
+    Method("measure", "threshold", "groupwise.measures:ThresholdTunedClassifier",
+           "boosting with a threshold tuned on whole groups", n_classes=2),
+    Method("measure", "boosted-rows", "groupwise.measures:BoostedRowsClassifier",
+           "baseline: gradient boosting on rows", search={"n_estimators": (100, 300)}),
+    Method("measure", "focused-adaboost", "groupwise.measures:FocusedAdaBoostClassifier",
+           "AdaBoost with weight on the groups that do badly"),
+    Method("measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier",
+           "AdaBoost.Group, Ni et al. 2008"),
+    Method("measure", "svm-perf", "groupwise.measures:SVMPerfClassifier", "Joachims 2005",
+           search={"C": (0.01, 0.1, 1.0)}, n_classes=2, max_rows=200_000),
+
+    Method("transfer", "balanced", "groupwise.transfer:BalancedTransferClassifier",
+           "the target's share of the weight, chosen on the target"),
     Method("transfer", "tradaboost", "groupwise.transfer:TrAdaBoostClassifier", "Dai et al. 2007"),
-    Method(
-        "transfer",
-        "multisource",
-        "groupwise.transfer:MultiSourceTrAdaBoostClassifier",
-        "Yao and Doretto 2010",
-        max_rows=50_000,
-    ),
-    Method(
-        "transfer",
-        "task",
-        "groupwise.transfer:TaskTrAdaBoostClassifier",
-        "Yao and Doretto 2010",
-        max_rows=50_000,
-    ),
-    Method(
-        "transfer", "augmentation", "groupwise.transfer:FeatureAugmentationClassifier", "Daume 2007"
-    ),
-    Method(
-        "transfer",
-        "equal-mass",
-        "groupwise.transfer:WeightedTransferClassifier",
-        "baseline: target and source weigh the same",
-    ),
-    Method(
-        "transfer",
-        "target-only",
-        "groupwise.transfer:WeightedTransferClassifier",
-        "baseline: the target's rows alone",
-        {"weighting": "groupwise.transfer:TargetOnly"},
-    ),
-    Method(
-        "transfer",
-        "union",
-        "groupwise.transfer:WeightedTransferClassifier",
-        "baseline: all rows alike",
-        {"weighting": "groupwise.transfer:Union"},
-    ),
+    Method("transfer", "multisource", "groupwise.transfer:MultiSourceTrAdaBoostClassifier",
+           "Yao and Doretto 2010", max_rows=50_000),
+    Method("transfer", "task", "groupwise.transfer:TaskTrAdaBoostClassifier",
+           "Yao and Doretto 2010", max_rows=50_000),
+    Method("transfer", "augmentation", "groupwise.transfer:FeatureAugmentationClassifier",
+           "Daume 2007"),
+    Method("transfer", "equal-mass", _WEIGHTED, "baseline: target and source weigh the same"),
+    Method("transfer", "target-only", _WEIGHTED, "baseline: the target's rows alone",
+           {"weighting": "groupwise.transfer:TargetOnly"}),
+    Method("transfer", "union", _WEIGHTED, "baseline: all rows alike",
+           {"weighting": "groupwise.transfer:Union"}),
 )
+# fmt: on
 
 
 def methods_for(kind: str) -> list[Method]:

@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from groupwise.groups import Groups
 from groupwise.jobs.answer import Answer, ask
 from groupwise.jobs.known import Known
-from groupwise.jobs.methods import Method
+from groupwise.jobs.method import Method
 from groupwise.jobs.prepare import make_preparation, with_categories
 from groupwise.jobs.supervision import Supervision
 from groupwise.tables import Schema
