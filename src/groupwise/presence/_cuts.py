@@ -50,9 +50,13 @@ class CutSettings:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """The relaxation's optimum, the bound it proves, and how it got there."""
+    """The relaxation's optimum, the bound it proves, and how it got there.
+
+    ``first`` holds the weights of the first round, those of the maximum embedding.
+    """
 
     generated: Generated
+    first: NDArray[np.float64]
     bound: float
     n_rounds: int
     n_active: int
@@ -189,6 +193,8 @@ def relax_by_cuts(
     bounds: list[float] = []
     while True:
         generated = master.generate(settings.tol, deadline=deadline)
+        if not bounds:
+            first = generated.point.weight
         bounds.append(max([generated.bound, *bounds[-1:]]))
         logger.info("cut round %d: bound %.6f", len(bounds), bounds[-1])
         stalled = (
@@ -199,7 +205,8 @@ def relax_by_cuts(
         if separation.is_spent() or not separation.add_cuts(generated.point):
             break
     dual = generated.point.cut_dual[len(master.problem.ambiguous) :]
-    return Relaxed(generated, bounds[-1], len(bounds), int((dual > _ACTIVE).sum()), len(dual))
+    n_active = int((dual > _ACTIVE).sum())
+    return Relaxed(generated, first, bounds[-1], len(bounds), n_active, len(dual))
 
 
 class _Separation:

@@ -223,9 +223,11 @@ def relax_lifted(
 ) -> tuple[Lifted, Relaxed]:
     """The algorithm of section 3.3: columns inside, the most violated reductions outside."""
     lifted = Lifted(problem, pool)
-    best, rounds, chosen = 0.0, 0, [(0, 0, 0.0)]
+    best, rounds = 0.0, 0
     while True:
         solution, bound, complete = lifted.generate(tol, deadline)
+        if rounds == 0:
+            first = np.maximum(solution.x[lifted._a], 0.0)
         best, rounds = max(best, bound), rounds + 1
         logger.info("row round %d: bound %.6f", rounds, best)
         if not reductions or rounds > n_rounds or time.monotonic() > deadline:
@@ -237,4 +239,4 @@ def relax_lifted(
     rows = np.array([r.row for r in lifted.reductions], dtype=np.intp)
     n_active = int((solution.row_dual[rows] > _ACTIVE).sum())
     generated = Generated(lifted.point(solution), best, complete)
-    return lifted, Relaxed(generated, best, rounds, n_active, len(rows))
+    return lifted, Relaxed(generated, first, best, rounds, n_active, len(rows))

@@ -24,7 +24,7 @@ class Settings:
 
     relaxation: str = "cuts"
     exact: bool = False
-    n_starts: int = 2
+    n_starts: int = 0
     cut_rounds: int = 10
     n_reductions: int | None = 60
     max_disjuncts: int | None = 16
@@ -122,13 +122,15 @@ def _relax(
 def _choose_witnesses(
     master: Master, relaxed: Relaxed, settings: Settings, rng: Any, deadline: float
 ) -> Incumbent:
-    """Alternation from the relaxation's optimum and from random witnesses; the cheapest model."""
+    """Alternation from the optima with and without cuts and from random witnesses; the cheapest."""
     problem, weight = master.problem, relaxed.generated.point.weight
     start = witnesses_at(master, weight)
     here = Incumbent(weight, master.cost_of(weight), start, relaxed.generated.complete)
     if not len(problem.ambiguous):
         return here
     starts = [start]
+    if relaxed.n_made:
+        starts.append(witnesses_at(master, relaxed.first))
     for _ in range(settings.n_starts):
         draw = rng.uniform(size=problem.n_examples)
         starts.append(problem.first_disjunct + (draw * problem.n_disjuncts).astype(np.intp))

@@ -49,8 +49,9 @@ class DPBoostClassifier(BaseProgramBooster):
         The class that a group has only if *all* of its rows have it; its rows are then examples of
         their own. ``None``: groups of every class promise one row only. ``"auto"``: the first of
         two classes (multiple-instance learning), ``None`` for more.
-    n_starts : int, default=2
-        Random choices of witnesses tried beside that of the relaxation.
+    n_starts : int, default=0
+        Random choices of witnesses tried beside those of the relaxation, with and without cuts.
+        They help on small sets and cost time on large ones.
     cut_rounds : int, default=10
         Rounds of cuts at most.
     n_reductions : int or None, default=60
@@ -124,7 +125,7 @@ class DPBoostClassifier(BaseProgramBooster):
         relaxation: str = "cuts",
         exact: bool = False,
         background: Any = "auto",
-        n_starts: int = 2,
+        n_starts: int = 0,
         cut_rounds: int = 10,
         n_reductions: int | None = 60,
         max_disjuncts: int | None = 16,
