@@ -76,15 +76,15 @@ def board_rows(board: pd.DataFrame) -> list[list[str]]:
     """A leaderboard as text, cell by cell."""
     rows = []
     for position, (name, line) in enumerate(board.iterrows()):
-        tie = " =" if line["difference_high"] >= 0 else ""
+        tie = " =" if position and line["difference_high"] >= 0 else ""
         paired = (
-            f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to "
-            f"{line['difference_high']:+.3f}){tie}"
+            f"{line['difference']:+.3f} ({line['difference_low']:+.3f}, "
+            f"{line['difference_high']:+.3f})"
         )
         rows.append(
             [
-                str(name),
-                f"{line['score']:.3f} ({line['low']:.3f} to {line['high']:.3f})",
+                f"{name}{tie}",
+                f"{line['score']:.3f} ({line['low']:.3f}, {line['high']:.3f})",
                 paired if position else "",
                 f"{line['seconds_fit'] + line['seconds_search']:.1f}",
                 f"{line['memory_mib']:.0f}",

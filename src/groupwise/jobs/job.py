@@ -3,12 +3,14 @@
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from groupwise.jobs.evidence import gather
 from groupwise.jobs.known import Known
@@ -99,15 +101,20 @@ class Job:
 
     def fit(self, method: Method, params: dict[str, Any], rows: Any = None) -> TableModel:
         """Fit a method to the rows (all of them by default)."""
-        features = self.features if rows is None else self.features.iloc[rows]
-        known = self.known if rows is None else self.known.take(rows)
-        return fit_model(features, known, method=method, params=params, **self._context())
+        features, known = self._part(rows)
+        with _few_threads(len(features)):
+            return fit_model(features, known, method=method, params=params, **self._context())
 
     def tune(self, method: Method, params: dict[str, Any], rows: Any = None) -> dict[str, Any]:
         """The method's small search, on whole groups of the rows."""
-        features = self.features if rows is None else self.features.iloc[rows]
-        known = self.known if rows is None else self.known.take(rows)
-        return tuned(features, known, method=method, params=params, **self._context())
+        features, known = self._part(rows)
+        with _few_threads(len(features)):
+            return tuned(features, known, method=method, params=params, **self._context())
+
+    def _part(self, rows: Any) -> tuple[pd.DataFrame, Known]:
+        if rows is None:
+            return self.features, self.known
+        return self.features.iloc[rows], self.known.take(rows)
 
     def splits(self, n_splits: int) -> list[Split]:
         return self.supervision.splits(self.known, n_splits, self.seed)
@@ -150,6 +157,11 @@ class Job:
 
     def _context(self) -> dict[str, Any]:
         return {"supervision": self.supervision, "schema": self.schema, "seed": self.seed}
+
+
+def _few_threads(n_rows: int) -> Any:
+    """One thread for a small table, where more would only wait for each other."""
+    return threadpool_limits(1) if n_rows < 20_000 else nullcontext()
 
 
 def order_of(frame: pd.DataFrame, column: str | None, name: str) -> NDArray[Any]:
