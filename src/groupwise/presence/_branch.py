@@ -57,21 +57,21 @@ def branch_and_bound(
         while open_nodes and fixed is None:
             proven, _, fixed = heapq.heappop(open_nodes)
             if proven >= search.ceiling:
+                search.left = min(search.left, proven)
                 open_nodes.clear()  # the best open node is no better than what we have
                 fixed = None
         if fixed is not None and search.n_nodes % 500 == 0:
             logger.info("node %d: %.6f to %.6f", search.n_nodes, proven, search.incumbent.cost)
     search.switch(())
-    left = min((node[0] for node in open_nodes), default=search.incumbent.cost)
-    if fixed is not None:
-        left = min(left, proven) if np.isfinite(proven) else left
-    return Searched(search.incumbent, min(left, search.incumbent.cost), search.n_nodes)
+    left = min([search.left, search.incumbent.cost, *(node[0] for node in open_nodes)])
+    return Searched(search.incumbent, left, search.n_nodes)
 
 
 class _Search:
     def __init__(self, master: Master, incumbent: Incumbent, tol: float, deadline: float):
         self.master, self.incumbent, self.tol, self.deadline = master, incumbent, tol, deadline
         self.n_nodes = 0
+        self.left = np.inf  # least bound of nodes that were given up: no better, or out of time
         self._on: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
     @property
@@ -92,7 +92,8 @@ class _Search:
         self.switch(fixed)
         problem = self.master.problem
         generated = self.master.generate(self.tol, deadline=self.deadline)
-        if generated.bound >= self.ceiling:
+        if generated.bound >= self.ceiling or not generated.complete:
+            self.left = min(self.left, generated.bound)
             return None
         weight = generated.point.weight
         margin = self.master.values @ weight
@@ -102,6 +103,7 @@ class _Search:
         ambiguous = problem.ambiguous
         example = ambiguous[int(short[ambiguous].argmax())]
         if short[example] <= 1e-9 or generated.bound >= self.ceiling:
+            self.left = min(self.left, generated.bound)
             return None
         first = problem.first_disjunct[example]
         children = np.arange(first, first + problem.n_disjuncts[example])

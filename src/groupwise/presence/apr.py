@@ -12,15 +12,18 @@ from groupwise.presence._partner import Bags, BinaryPresenceClassifier
 
 __all__ = ["APRClassifier"]
 
+# Earlier choices are made again after so many new ones: after each it would be cubic in groups.
+_BACKFIT_EVERY = 8
+
 
 class APRClassifier(BinaryPresenceClassifier):
     r"""An axis-parallel rectangle that every positive group reaches into and no negative row does.
 
-    Three steps, the first two in turn until the features repeat. *Grow*: from one row, add the row
-    of another positive group that widens the rectangle least, until all are in, each time choosing
-    again the rows taken before. *Discriminate*: choose features one by one, each the one that
-    excludes most of the negative rows still inside. *Expand*: widen each side until a kernel
-    density estimate of the chosen rows leaves out ``epsilon`` of its mass.
+    Three steps, the first two in turn until the features repeat. *Grow*: from a row of the smallest
+    positive group, add the row of another positive group that widens the rectangle least, until all
+    are in, now and then choosing again the rows taken before. *Discriminate*: choose features one by
+    one, each the one that excludes most of the negative rows still inside. *Expand*: widen each side
+    until a kernel density estimate of the chosen rows leaves out ``epsilon`` of its mass.
 
     Parameters
     ----------
@@ -126,22 +129,38 @@ def _iterate(bags: Bags, max_iter: int) -> tuple[NDArray[np.intp], NDArray[np.in
 
 
 def _grow(bags: Bags, features: NDArray[np.intp]) -> NDArray[np.intp]:
-    """One row of every positive group such that their rectangle is small (greedy, backfitting)."""
+    """One row of every positive group such that few negative rows lie between them.
+
+    Every row of the smallest positive group is a start; the rectangle with the fewest negative rows
+    inside is kept, the smaller one of equals.
+    """
     X = bags.X[:, features]
     spread = X.std(axis=0)
     X = X / np.where(spread > 0, spread, 1.0)
+    sizes = np.where(bags.y_group == 1, bags.groups.sizes, bags.groups.n_rows + 1)
+    seeds = np.flatnonzero(bags.groups.codes == sizes.argmin())
+    negative = X[~bags.positive_row]
+
+    def judge(chosen: NDArray[np.intp]) -> tuple[int, float]:
+        low, high = X[chosen].min(axis=0), X[chosen].max(axis=0)
+        inside = ((negative >= low) & (negative <= high)).all(axis=1)
+        return int(inside.sum()), float((high - low).sum())
+
+    return min((_grow_from(bags, X, int(seed)) for seed in seeds), key=judge)
+
+
+def _grow_from(bags: Bags, X: NDArray[Any], seed: int) -> NDArray[np.intp]:
+    """Greedy growth with backfitting, from one row."""
     rows = np.flatnonzero(bags.positive_row)
     codes = bags.groups.codes[rows]
-    # start at the row nearest to the middle of all rows of positive groups
-    centre = np.median(X[rows], axis=0)
-    first = rows[int(np.abs(X[rows] - centre).sum(axis=1).argmin())]
-    chosen = {int(bags.groups.codes[first]): int(first)}
-    positive = set(np.flatnonzero(bags.y_group == 1).tolist())
-    while set(chosen) != positive:
+    chosen = {int(bags.groups.codes[seed]): seed}
+    n_positive = int((bags.y_group == 1).sum())
+    while len(chosen) < n_positive:
         open_rows = rows[~np.isin(codes, list(chosen))]
         best = _cheapest(X, list(chosen.values()), open_rows)
         chosen[int(bags.groups.codes[best])] = best
-        _backfit(X, chosen, rows, codes)
+        if len(chosen) % _BACKFIT_EVERY == 0 or len(chosen) == n_positive:
+            _backfit(X, chosen, rows, codes)
     return np.array([chosen[group] for group in sorted(chosen)], dtype=np.intp)
 
 

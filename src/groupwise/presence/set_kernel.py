@@ -34,7 +34,7 @@ class SetKernelClassifier(GroupLevelClassifier):
     C : float, default=10.0
     kernel : {"rbf", "linear"}, default="rbf"
         Between rows (or statistics).
-    width : float, default=0.3
+    width : float, default=0.5
         The Gaussian's standard deviation over the median distance between rows (or statistics).
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
@@ -67,7 +67,7 @@ class SetKernelClassifier(GroupLevelClassifier):
         *,
         C: float = 10.0,
         kernel: str = "rbf",
-        width: float = 0.3,
+        width: float = 0.5,
         group_column: str | None = None,
     ):
         self.kind = kind

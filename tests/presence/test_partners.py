@@ -1,0 +1,184 @@
+"""The comparison partners: values by hand, limit cases, agreement with plain formulas."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.sparse import csr_array
+from sklearn.svm import SVC
+
+from groupwise import Groups
+from groupwise.datasets import make_presence_bags
+from groupwise.kernels import Kernel
+from groupwise.kernels.sets import hausdorff_distances, largest_similarity, set_kernel, set_norms
+from groupwise.presence import (
+    APRClassifier,
+    CitationKNNClassifier,
+    EMDDClassifier,
+    MILESClassifier,
+    MISVMClassifier,
+    SetKernelClassifier,
+)
+from groupwise.presence.em_dd import _loss
+
+PARTNERS = [
+    MISVMClassifier(),
+    MISVMClassifier("witness"),
+    MISVMClassifier("witness", kernel="linear"),
+    SetKernelClassifier(width=1.0),
+    SetKernelClassifier("statistic"),
+    MILESClassifier(),
+    CitationKNNClassifier(),
+    EMDDClassifier(random_state=0),
+    APRClassifier(),
+]
+NAMES = [" ".join(repr(p).split()) for p in PARTNERS]
+
+
+@pytest.fixture(scope="module")
+def easy():
+    """Positive groups hold one row near (3, 3); all other rows lie around the origin."""
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(40), 4)
+    y = groups % 2
+    X = rng.normal(scale=0.5, size=(160, 2))
+    X[::4] += 3.0 * y[::4, None]
+    return X, y, groups
+
+
+@pytest.mark.parametrize("estimator", PARTNERS, ids=NAMES)
+def test_easy_groups_are_told_apart(estimator, easy):
+    X, y, groups = easy
+    train = groups < 20
+    model = estimator.fit(X[train], y[train], groups=groups[train])
+    accuracy = model.score(X[~train], y[~train], groups=groups[~train])
+    if isinstance(model, CitationKNNClassifier):
+        return  # the nearest rows of any two groups lie around the origin
+    assert accuracy >= (0.8 if isinstance(model, SetKernelClassifier | APRClassifier) else 0.95)
+
+
+@pytest.mark.parametrize("estimator", PARTNERS, ids=NAMES)
+def test_sparse_rows_are_the_same_rows(estimator, easy):
+    X, y, groups = easy
+    dense = estimator.fit(X, y, groups=groups).predict_groups_proba(X, groups=groups)
+    sparse = estimator.fit(csr_array(X), y, groups=groups)
+    np.testing.assert_allclose(
+        sparse.predict_groups_proba(csr_array(X), groups=groups), dense, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("estimator", PARTNERS, ids=NAMES)
+def test_copies_constants_and_hopeless_groups(estimator):
+    X = np.column_stack([np.repeat([0.0, 1.0, 2.0, 0.0], 3), np.ones(12)])
+    y, groups = np.repeat([0, 0, 1, 1], 3), np.repeat([0, 1, 2, 3], 3)  # group 3 copies group 0
+    proba = estimator.fit(X, y, groups=groups).predict_groups_proba(X, groups=groups)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(proba[0], proba[3])
+
+
+def test_groups_of_one_row_give_a_support_vector_machine():
+    rng = np.random.RandomState(1)
+    X, y = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
+    X[:, 0] += y
+    for variant in ("rows", "witness"):
+        ours = MISVMClassifier(variant, C=2.0).fit(X, y)
+        gamma = 0.5 / ours.plane_.kernel.sigma**2
+        plain = SVC(C=2.0, gamma=gamma, class_weight="balanced").fit(X, y)
+        np.testing.assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=5e-3)
+        assert ours.n_iter_ <= 2
+
+
+def test_mi_svm_ends_where_labels_repeat(easy):
+    X, y, groups = easy
+    model = MISVMClassifier().fit(X, y, groups=groups)
+    score = model.decision_function(X)
+    best = Groups(groups).max(score)
+    assert (best[1::2] > 0).all() and 1 < model.n_iter_ < 30
+    labels = (score > 0) & (y == 1)
+    assert labels.sum() == 20 and labels[::4][1::2].all()  # the shifted rows and no others
+
+
+def test_set_kernels_are_sums_over_pairs():
+    rng = np.random.RandomState(0)
+    X, Z = rng.normal(size=(7, 2)), rng.normal(size=(5, 2))
+    g, h = Groups([0, 1, 0, 2, 1, 1, 0]), Groups([1, 0, 1, 0, 0])
+    for kernel in (Kernel("rbf", 0.8), Kernel("linear")):
+        K, own = kernel(X, Z), kernel(X, X)
+        expected = [
+            [K[np.ix_(g.codes == a, h.codes == b)].mean() for b in range(2)] for a in range(3)
+        ]
+        np.testing.assert_allclose(set_kernel(kernel, X, g, Z, h), expected)
+        norms = [np.sqrt(own[np.ix_(g.codes == a, g.codes == a)].mean()) for a in range(3)]
+        np.testing.assert_allclose(set_norms(kernel, X, g), norms)
+        largest = [K[g.codes == a].max(axis=0) for a in range(3)]
+        np.testing.assert_allclose(largest_similarity(kernel, X, g, Z), largest)
+    distance = np.sqrt(((X[:, None] - Z) ** 2).sum(axis=2))
+    nearest = [
+        [distance[np.ix_(g.codes == a, h.codes == b)].min() for b in range(2)] for a in range(3)
+    ]
+    np.testing.assert_allclose(hausdorff_distances(X, g, Z, h), nearest)
+
+
+def test_citation_knn_by_hand():
+    """Groups of one row on a line: 0 and 1 negative, 10 and 11 positive."""
+    X, y = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1])
+    model = CitationKNNClassifier(1, n_citers=1).fit(X, y)
+    # 9.5: nearest 10 (+); 10 would cite it (0.5 < 1); 11 would not (1.5 > 1)
+    np.testing.assert_allclose(model.decision_function([[9.5], [0.4]]), [1.0, -1.0])
+    # 5.4: reference 1 (-), nobody cites
+    assert model.decision_function([[5.4]])[0] == -1.0
+    with pytest.raises(ValueError, match="not both 0"):
+        CitationKNNClassifier(0, n_citers=0).fit(X, y)
+
+
+def test_em_dd_gradient_and_target(easy):
+    X, y, groups = easy
+    rng = np.random.RandomState(0)
+    positive = rng.uniform(size=12) < 0.5
+    rows, theta = rng.normal(size=(12, 3)), rng.normal(size=6)
+    error = check_grad(
+        lambda t: _loss(t, rows, positive)[0], lambda t: _loss(t, rows, positive)[1], theta
+    )
+    assert error < 1e-4
+    model = EMDDClassifier(8, random_state=0).fit(X, y, groups=groups)
+    np.testing.assert_allclose(model.point_, [3.0, 3.0], atol=0.8)
+    one = EMDDClassifier(1, random_state=0).fit(X, y, groups=groups)
+    assert model.loss_ <= one.loss_
+
+
+def test_rectangle_holds_a_row_of_every_positive_group_and_no_negative_one(easy):
+    X, y, groups = easy
+    model = APRClassifier().fit(X, y, groups=groups)
+    score = model.decision_function(X)
+    assert (Groups(groups).max(score)[1::2] > 0).all()
+    assert (score[y == 0] <= 0).mean() > 0.98
+    wide = APRClassifier(epsilon=1e-6).fit(X, y, groups=groups)
+    assert (wide.lower_ <= model.lower_).all() and (wide.upper_ >= model.upper_).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (MISVMClassifier("bag"), "variant must be"),
+        (MISVMClassifier(C=0.0), "C must be"),
+        (MISVMClassifier(max_iter=0), "max_iter must be"),
+        (SetKernelClassifier("mean"), "kind must be"),
+        (SetKernelClassifier(C=-1.0), "C must be"),
+        (MILESClassifier(C=0.0), "C must be"),
+        (MILESClassifier(n_rows=0), "n_rows must be"),
+        (EMDDClassifier(0), "n_starts must be"),
+        (APRClassifier(tau=1.0), "tau and epsilon"),
+        (APRClassifier(max_iter=0), "max_iter must be"),
+    ],
+)
+def test_bad_parameters(estimator, message, easy):
+    X, y, groups = easy
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, y, groups=groups)
+
+
+def test_landmarks_serve_many_rows():
+    d = make_presence_bags(60, random_state=0)
+    exact = MISVMClassifier().fit(d.X, d.y, groups=d.groups)
+    near = MISVMClassifier(n_components=100, random_state=0).fit(d.X, d.y, groups=d.groups)
+    agree = exact.predict_groups(d.X, groups=d.groups) == near.predict_groups(d.X, groups=d.groups)
+    assert agree.mean() > 0.9
