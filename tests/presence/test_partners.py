@@ -62,7 +62,9 @@ def test_sparse_rows_are_the_same_rows(estimator, easy):
     dense = estimator.fit(X, y, groups=groups).predict_groups_proba(X, groups=groups)
     sparse = estimator.fit(csr_array(X), y, groups=groups)
     np.testing.assert_allclose(
-        sparse.predict_groups_proba(csr_array(X), groups=groups), dense, atol=1e-4
+        sparse.predict_groups_proba(csr_array(X), groups=groups),
+        dense,
+        atol=1e-3,  # libsvm stops at 1e-3
     )
 
 

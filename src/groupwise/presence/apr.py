@@ -21,9 +21,9 @@ class APRClassifier(BinaryPresenceClassifier):
 
     Three steps, the first two in turn until the features repeat. *Grow*: from a row of the smallest
     positive group, add the row of another positive group that widens the rectangle least, until all
-    are in, now and then choosing again the rows taken before. *Discriminate*: choose features one by
-    one, each the one that excludes most of the negative rows still inside. *Expand*: widen each side
-    until a kernel density estimate of the chosen rows leaves out ``epsilon`` of its mass.
+    are in, now and then choosing again the rows taken before. *Discriminate*: choose features one
+    by one, each the one that excludes most of the negative rows still inside. *Expand*: widen each
+    side until a kernel density estimate of the chosen rows leaves out ``epsilon`` of its mass.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ PAPERS = {
     "aoc": "aoc",
     "adaboost-group": "adaboost_group",
     "tradaboost": "tradaboost",
+    "dpboost": "dpboost",
 }
 
 

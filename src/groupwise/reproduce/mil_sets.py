@@ -38,12 +38,13 @@ from groupwise.presence import (
 
 __all__ = [
     "METHODS",
+    "N_FOLDS",
     "SETS",
     "FoldStore",
     "Method",
     "accuracy_table",
     "fold_scores",
-    "measure_folds",
+    "measure_fold",
     "missing_folds",
 ]
 
@@ -199,24 +200,12 @@ def _choose(method: Method, X: Any, y: Any, groups: Any, seed: int) -> dict[str,
     return method.grid[int(right.round(6).argmax())]
 
 
-def measure_folds(
-    store: FoldStore,
-    *,
-    sets: tuple[str, ...] = SETS,
-    methods: dict[str, Method] = METHODS,
-    repeats: int = 5,
-    seed: int = 0,
-    deadline: float = np.inf,
+def measure_fold(
+    store: FoldStore, method: Method, data: str, name: str, *, repeat: int, fold: int, seed: int = 0
 ) -> None:
-    """Do what is missing, until the deadline (on the clock of ``time.monotonic``)."""
-    loaded: dict[str, Any] = {}
-    for repeat, data, name, fold in missing_folds(store, sets, methods, repeats):
-        if time.monotonic() > deadline:
-            return
-        if data not in loaded:
-            loaded = {data: load_mil(data)}
-        found = fold_scores(methods[name], *loaded[data], repeat=repeat, fold=fold, seed=seed)
-        store.add({"set": data, "method": name, "repeat": repeat, "fold": fold, **found})
+    """Measure one fold and keep it."""
+    found = fold_scores(method, *load_mil(data), repeat=repeat, fold=fold, seed=seed)
+    store.add({"set": data, "method": name, "repeat": repeat, "fold": fold, **found})
 
 
 def accuracy_table(folds: pd.DataFrame) -> pd.DataFrame:
