@@ -12,6 +12,7 @@ copyright = "The groupwise developers"
 version = release = importlib.metadata.version("groupwise")
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -29,6 +30,9 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
+
+plot_formats = [("png", 110)]
+plot_html_show_formats = plot_html_show_source_link = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "groupwise"

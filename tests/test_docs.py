@@ -33,7 +33,8 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks(page, capsys):
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    start = r"^```(?:python\n|\{plot\}\n:include-source:\n)"  # pictures are drawn by the site, too
+    blocks = re.findall(rf"{start}(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     names = {}
     for block in blocks:
         exec(compile(block, str(page), "exec"), names)

@@ -7,8 +7,16 @@ import skops.io
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 
+import groupwise.io
 from groupwise import NaiveGroupClassifier, SBoostClassifier
-from groupwise.io import ModelFileError, load_model, save_model
+from groupwise.io import (
+    ModelFileError,
+    load_model,
+    read_header,
+    read_result,
+    save_model,
+    version_differences,
+)
 
 
 def test_round_trip_in_place(tmp_path, sessions):
@@ -56,3 +64,32 @@ def test_other_types_are_refused_by_name(tmp_path, monkeypatch):
     with pytest.raises(ModelFileError, match="zip"):
         load_model(path)
     assert not (tmp_path / "touched").exists()
+
+
+def test_other_versions_are_told(tmp_path, caplog, monkeypatch):
+    path = save_model(SBoostClassifier(), tmp_path / "model.skops")
+    assert version_differences(read_header(path)["versions"]) == []
+    here = groupwise.io.library_versions() | {"scikit-learn": "0.1.2"}
+    monkeypatch.setattr(groupwise.io, "library_versions", lambda: here)
+    load_model(path)
+    (record,) = caplog.records
+    assert "here is 0.1.2" in record.message and "written with scikit-learn" in record.message
+    monkeypatch.setattr(groupwise.io, "library_versions", lambda: {"groupwise": "0.1.0"})
+    assert "lightgbm" in version_differences(read_header(path)["versions"])[1]
+
+
+def test_a_class_that_is_no_more_is_told_with_the_versions(tmp_path, monkeypatch):
+    path = save_model(SBoostClassifier(), tmp_path / "model.skops")
+    monkeypatch.setattr(skops.io, "load", lambda *_, **__: getattr(np, "no_more"))  # noqa: B009
+    with pytest.raises(
+        ModelFileError, match=r"model\.skops cannot be loaded .*written with groupwise"
+    ):
+        load_model(path)
+
+
+def test_a_model_without_a_result_has_nothing_to_report(tmp_path):
+    path = save_model(SBoostClassifier(), tmp_path / "model.skops")
+    with pytest.raises(ModelFileError, match="holds a model, but no result"):
+        read_result(path)
+    save_model(SBoostClassifier(), path, result='{"a": 1}')
+    assert read_result(path) == '{"a": 1}'

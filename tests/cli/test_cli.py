@@ -175,7 +175,7 @@ def test_describe(run, good, tmp_path):
 
 def test_compare_continues_and_reports(run, fitted, tmp_path):
     arguments = ["compare", fitted / "good.csv", "-g", "group", "-l", "kind", "--folds", 2,
-                 "-m", "naive-logistic,group-boost", "-o", tmp_path / "c",
+                 "-m", "naive-logistic,group-boost", "--no-search", "-o", tmp_path / "c",
                  "--model", tmp_path / "best.skops", "--report", tmp_path / "c.html"]  # fmt: skip
     first = run(*arguments)
     assert first.exit_code == 0, first.output
@@ -183,7 +183,7 @@ def test_compare_continues_and_reports(run, fitted, tmp_path):
     (tmp_path / "c" / "folds" / "group-boost.1.json").unlink()
     second = run(*arguments)
     assert "continued:   3 of 4 folds are there already" in second.stdout
-    board = json.loads(run(*arguments, "--json").stdout)["leaderboard"]
+    board = json.loads(run(*arguments[:-4], "--json").stdout)["leaderboard"]
     assert {line["method"] for line in board} == {"naive-logistic", "group-boost"}
     assert load_model(tmp_path / "best.skops").method == board[0]["method"]
 

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from groupwise.jobs import Comparison, Job, make_supervision
+from groupwise.report import render
 from groupwise.tables import LoadedTable
 
 
@@ -49,3 +50,9 @@ def results(frame, tmp_path_factory):
         "transfer": result_of(frame, folder / "d", ["tradaboost"], "transfer", group=None,
                               label=("hit",), domain="site", target="new"),
     }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def texts(results):
+    """Their pages."""
+    return {kind: render(result) for kind, result in results.items()}

@@ -5,8 +5,6 @@ import tempfile
 
 import pytest
 
-from groupwise.report import render
-
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
@@ -36,10 +34,10 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def pages(results, tmp_path_factory):
+def pages(texts, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    for kind, result in results.items():
-        (folder / f"{kind}.html").write_text(render(result), encoding="utf-8")
+    for kind, text in texts.items():
+        (folder / f"{kind}.html").write_text(text, encoding="utf-8")
     return folder
 
 

@@ -48,9 +48,8 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("kind", TITLES)
-def test_the_page_is_whole_and_needs_nothing_else(results, kind):
-    result = results[kind]
-    text = render(result)
+def test_the_page_is_whole_and_needs_nothing_else(results, texts, kind):
+    result, text = results[kind], texts[kind]
     page = Page(text)
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
@@ -65,17 +64,18 @@ def test_the_page_is_whole_and_needs_nothing_else(results, kind):
 @pytest.mark.parametrize("kind", TITLES)
 def test_pictures_are_those_the_result_has_figures_for(results, kind):
     names = leaderboard(results[kind]).index.tolist()
-    titles = [picture.title for picture in make_pictures(results[kind], names)]
+    pictures = make_pictures(results[kind], names)
+    titles = [picture.title for picture in pictures]
     expected = TITLES[kind]
     if names[0] != "sboost" and kind == "majority":
         expected = expected[:2]
     assert titles == expected
-    for picture in make_pictures(results[kind], names):
+    for picture in pictures:
         assert "#010203" not in picture.svg and "currentColor" in picture.svg
 
 
-def test_names_from_the_table_cannot_break_out(results):
-    text = render(results["majority"])
+def test_names_from_the_table_cannot_break_out(texts):
+    text = texts["majority"]
     assert "</script><b>" not in text
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     content = json.loads(data.group(1))
@@ -84,8 +84,8 @@ def test_names_from_the_table_cannot_break_out(results):
     assert "visits &lt;2024&gt;.csv" in text
 
 
-def test_the_same_result_gives_the_same_page(results):
-    assert render(results["measure"]) == render(results["measure"])
+def test_the_same_result_gives_the_same_page(results, texts):
+    assert render(results["measure"]) == texts["measure"]
 
 
 def test_large_results_are_cut_and_say_so(results, monkeypatch):

@@ -52,7 +52,7 @@ def compare(
 
     Each finished fold is stored at once: the same command continues a run that was stopped.
 
-    Example: groupwise compare sessions.parquet -g session -l kind --folds 3 -o comparison
+    Example: groupwise compare sessions.parquet -g session -l kind --folds 3 --no-search
     """
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():
