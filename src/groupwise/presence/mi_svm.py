@@ -39,6 +39,9 @@ class MISVMClassifier(BinaryPresenceClassifier):
     n_components : int, default=None
         Approximate the Gaussian by so many landmark features, with a linear machine: for tens of
         thousands of rows.
+    class_weight : {"balanced", None}, default="balanced"
+        ``"balanced"``: positive and negative rows weigh the same in all, in every round. ``None``:
+        every row weighs the same, as in the paper.
     max_iter : int, default=30
         Rounds at most.
     group_column : str, default=None
@@ -53,11 +56,6 @@ class MISVMClassifier(BinaryPresenceClassifier):
         The machine of the last round.
     n_iter_ : int
         Rounds made.
-
-    Notes
-    -----
-    The machines weight the classes equally: otherwise the many rows of negative groups pull every
-    label over in the first rounds.
 
     References
     ----------
@@ -82,6 +80,7 @@ class MISVMClassifier(BinaryPresenceClassifier):
         kernel: str = "rbf",
         width: float = 1.0,
         n_components: int | None = None,
+        class_weight: str | None = "balanced",
         max_iter: int = 30,
         group_column: str | None = None,
         random_state: Any = None,
@@ -91,6 +90,7 @@ class MISVMClassifier(BinaryPresenceClassifier):
         self.kernel = kernel
         self.width = width
         self.n_components = n_components
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.group_column = group_column
         self.random_state = random_state
@@ -112,6 +112,8 @@ class MISVMClassifier(BinaryPresenceClassifier):
         """
         if self.variant not in _VARIANTS:
             raise ValueError(f"variant must be one of {_VARIANTS}, got {self.variant!r}")
+        if self.class_weight not in ("balanced", None):
+            raise ValueError(f"class_weight must be 'balanced' or None, got {self.class_weight!r}")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         bags = self._bags(X, y, groups)
@@ -125,7 +127,8 @@ class MISVMClassifier(BinaryPresenceClassifier):
             rng=check_random_state(self.random_state),
         )
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
-        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter)
+        balanced = self.class_weight == "balanced"
+        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, balanced)
         return self
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -140,9 +143,11 @@ class MISVMClassifier(BinaryPresenceClassifier):
 
 
 def _train(
-    machine: Machine, rows: NDArray[np.intp], target: NDArray[np.intp]
+    machine: Machine, rows: NDArray[np.intp], target: NDArray[np.intp], balanced: bool
 ) -> tuple[Plane, NDArray[Any]]:
-    """With classes of equal weight, the mean weight of a row being one."""
+    """Train with a mean weight of one."""
+    if not balanced:
+        return machine.fit(rows, target, np.ones(len(target)))
     n = np.bincount(target, minlength=2)
     return machine.fit(rows, target, (len(target) / 2.0 / n)[target])
 
@@ -154,7 +159,9 @@ def _best_rows(score: NDArray[Any], bags: Bags) -> NDArray[np.intp]:
     return rows[np.unique(bags.groups.codes[rows], return_index=True)[1]]
 
 
-def _choose_labels(machine: Machine, bags: Bags, max_iter: int) -> tuple[Plane, int]:
+def _choose_labels(
+    machine: Machine, bags: Bags, max_iter: int, balanced: bool
+) -> tuple[Plane, int]:
     """mi-SVM: the rows of positive groups take the label of their score, the best one +1."""
     positive = bags.positive_row
     every = np.arange(len(positive))
@@ -162,7 +169,7 @@ def _choose_labels(machine: Machine, bags: Bags, max_iter: int) -> tuple[Plane, 
     seen: set[bytes] = set()
     while target.tobytes() not in seen and len(seen) < max_iter:  # new labels, not a circle
         seen.add(target.tobytes())
-        plane, score = _train(machine, every, target)
+        plane, score = _train(machine, every, target, balanced)
         target = ((score > 0) & positive).astype(np.intp)
         target[_best_rows(score, bags)[bags.y_group == 1]] = 1
     return plane, len(seen)
@@ -184,7 +191,9 @@ def _with_means(bags: Bags) -> Any:
     return np.concatenate([bags.X, np.asarray(means)])
 
 
-def _choose_witnesses(machine: Machine, bags: Bags, max_iter: int) -> tuple[Plane, int]:
+def _choose_witnesses(
+    machine: Machine, bags: Bags, max_iter: int, balanced: bool
+) -> tuple[Plane, int]:
     """MI-SVM: rows of negative groups, and of each positive group its mean, then its best row."""
     n_rows = bags.groups.n_rows
     negative = np.flatnonzero(~bags.positive_row)
@@ -193,6 +202,7 @@ def _choose_witnesses(machine: Machine, bags: Bags, max_iter: int) -> tuple[Plan
     seen: set[bytes] = set()
     while witness.tobytes() not in seen and len(seen) < max_iter:
         seen.add(witness.tobytes())
-        plane, score = _train(machine, np.concatenate([negative, witness]), target)
+        rows = np.concatenate([negative, witness])
+        plane, score = _train(machine, rows, target, balanced)
         witness = _best_rows(score[:n_rows], bags)[bags.y_group == 1]
     return plane, len(seen)
