@@ -8,11 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from groupwise.presence._base import BaseProgramBooster
+from groupwise.presence._candidates import (
+    Candidates,
+    candidates_of_labels,
+    check_candidates,
+    is_table,
+)
 from groupwise.presence._disjunctions import Disjunctions, presence
 from groupwise.presence._order import Arranged, arrange
 from groupwise.presence._pool import bind_pool
 from groupwise.presence._program import Settings, Solved, solve
-from groupwise.validation import GroupedRows
+from groupwise.validation import split_group_column
 
 __all__ = ["DPBoostClassifier"]
 
@@ -96,7 +102,8 @@ class DPBoostClassifier(BaseProgramBooster):
     Notes
     -----
     The paper is binary. Three or more classes have scores f_c, and a row carries class y if
-    :math:`f_y(x) - f_c(x) \ge 1 - \xi_i` for all other c. The relaxation's own weights are a poor
+    :math:`f_y(x) - f_c(x) \ge 1 - \xi_i` for all other c; a group then needs one row and one of its
+    candidate classes. The relaxation's own weights are a poor
     classifier where the gap is large; the model is always that of the best witnesses.
 
     References
@@ -159,8 +166,9 @@ class DPBoostClassifier(BaseProgramBooster):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
+        y : array-like of shape (n_rows,) or (n_rows, n_classes)
+            The group's label, repeated on each of its rows; or a table of zeros and ones, the
+            classes that the group may have (a DataFrame's columns are their names).
         groups : array-like of shape (n_rows,), default=None
             Group ids. ``None``: each row is a group, which is LPBoost.
 
@@ -171,20 +179,31 @@ class DPBoostClassifier(BaseProgramBooster):
         self._check_parameters()
         settings = self._settings()
         deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        data = self._check_training(X, y, groups)
-        arranged = arrange(data.X, data.y_row, data.groups)
+        data = self._check_candidates(X, y, groups)
+        arranged = arrange(data.X, data.sort_key, data.groups)
         rng = check_random_state(self.random_state)
         pool = bind_pool(self._learner(), data.X[arranged.order], rng, self.n_asked)
         problem = self._problem(data, arranged)
         self._finish(solve(problem, pool, settings, rng, deadline), arranged, problem)
         return self
 
-    def _problem(self, data: GroupedRows, arranged: Arranged) -> Disjunctions:
-        y_group = data.y_group[arranged.group]
+    def _check_candidates(self, X: Any, y: Any, groups: Any) -> Candidates:
+        """Let data in, with one candidate per group or a table of them."""
+        if not is_table(y):
+            return candidates_of_labels(self._check_training(X, y, groups))
+        X, groups = split_group_column(X, self.group_column, groups)
+        data = check_candidates(self, X, y, groups)
+        self.classes_, self.n_groups_ = data.classes, data.groups.n_groups
+        self._fitted_with_groups = groups is not None
+        return data
+
+    def _problem(self, data: Candidates, arranged: Arranged) -> Disjunctions:
+        table = data.table[arranged.group]
         background = self._background()
-        whole = np.zeros(len(y_group), bool) if background is None else y_group == background
-        candidates = np.eye(len(data.classes), dtype=bool)[y_group]
-        return presence(candidates, arranged.groups, whole, self._cost(data.groups.n_groups))
+        whole = np.zeros(len(table), dtype=bool)
+        if background is not None:
+            whole = table[:, background] & (table.sum(axis=1) == 1)
+        return presence(table, arranged.groups, whole, self._cost(data.groups.n_groups))
 
     def _finish(self, solved: Solved, arranged: Arranged, problem: Disjunctions) -> None:
         self._store(solved.master, solved.incumbent.weight)

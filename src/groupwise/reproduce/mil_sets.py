@@ -1,9 +1,9 @@
 """Ten-fold accuracy of every presence method on the multiple-instance sets, folds kept on disk.
 
 Settings are chosen inside each training part, by three folds of whole groups and the groups' labels
-alone. The grids below were fixed before any figure was seen, but for the class weights of mi-SVM and
-MI-SVM, added (as a second value, so that these two can only be chosen better) after the first repeat
-of musk1 and elephant. Features are scaled by the training part.
+alone; features are scaled by the training part. The grids were fixed before any figure was seen,
+but for the class weights of mi-SVM and MI-SVM: these were added after the first repeat of musk1 and
+elephant, as a second value for the inner folds to choose from.
 """
 
 import json
