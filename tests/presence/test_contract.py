@@ -10,6 +10,7 @@ from groupwise.presence import (
     CitationKNNClassifier,
     DPBoostClassifier,
     EMDDClassifier,
+    GroupVoteClassifier,
     LPBoostClassifier,
     MILESClassifier,
     MISVMClassifier,
@@ -30,6 +31,7 @@ ESTIMATORS = [
     CitationKNNClassifier(),
     EMDDClassifier(2, max_iter=3),
     APRClassifier(),
+    GroupVoteClassifier(),
 ]
 VARIANTS = [
     LPBoostClassifier(HistTrees(2, n_threads=1), n_asked=10),

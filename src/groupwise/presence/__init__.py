@@ -12,6 +12,7 @@ from groupwise.presence.miles import MILESClassifier
 from groupwise.presence.rule import Presence
 from groupwise.presence.set_kernel import SetKernelClassifier
 from groupwise.presence.stumps import Stumps
+from groupwise.presence.vote import GroupVoteClassifier
 
 __all__ = [
     "APRClassifier",
@@ -20,6 +21,7 @@ __all__ = [
     "DPBoostClassifier",
     "EMDDClassifier",
     "FixedPool",
+    "GroupVoteClassifier",
     "LPBoostClassifier",
     "MILESClassifier",
     "MISVMClassifier",
