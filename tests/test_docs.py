@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,12 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks(page, capsys):
-    start = r"^```(?:python\n|\{plot\}\n:include-source:\n)"  # pictures are drawn by the site, too
+    # pictures are drawn by the site, too
+    start = r"^```(?:python\n|\{eval-rst\}\n\.\. plot::\n(?:   :.*\n)+)"
     blocks = re.findall(rf"{start}(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     names = {}
     for block in blocks:
-        exec(compile(block, str(page), "exec"), names)
+        exec(compile(textwrap.dedent(block), str(page), "exec"), names)
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)

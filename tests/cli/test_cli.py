@@ -70,6 +70,7 @@ def test_demo(run, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "sboost" in done.stdout and "178 groups" in done.stdout
     assert load_model("my-demo/model.skops").classes == ("even", "odd")
+    assert (tmp_path / "my-demo" / "scores.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "my-demo" / "report.html").read_text()
     assert "session 025" in page and "groupwise compare my-demo/sessions.parquet" in page
 

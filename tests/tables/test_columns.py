@@ -29,6 +29,7 @@ def use_of(values, *, name="column", **options):
         (pd.array([1, 2, None] * 20, dtype="Int64"), "number"),
         (RNG.randint(50, size=N).astype("int8"), "number"),
         (["red", "green", None] * 20, "category"),
+        (["1", "none", None] * 20, "category"),
         (pd.Categorical(["x", "y", "z"] * 20), "category"),
         (pd.Categorical([3, 5, 7] * 20), "number"),
     ],

@@ -51,10 +51,12 @@ def gather(
     answer = ask(model.estimator, X, known.groups, len(model.classes))
     score = model.supervision.judge(answer, known)
     kept = _kept_groups(score)
+    weight = answer.row_weights(known.groups) if model.explains else None
     evidence: dict[str, Any] = {
         "units": _units(answer, known, score),
         "rows": {
-            str(known.groups.names[g]): _rows_of(g, model, answer, known, order) for g in kept
+            str(known.groups.names[g]): _rows_of(g, model, answer, known, order, weight)
+            for g in kept
         },
     }
     if curve:
@@ -94,7 +96,12 @@ def _kept_groups(score: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _rows_of(
-    group: int, model: TableModel, answer: Answer, known: Known, order: NDArray[Any]
+    group: int,
+    model: TableModel,
+    answer: Answer,
+    known: Known,
+    order: NDArray[Any],
+    weight: NDArray[Any] | None,
 ) -> dict[str, Any]:
     groups = known.groups
     rows = groups.order[groups.offsets[group] : groups.offsets[group + 1]]
@@ -106,8 +113,8 @@ def _rows_of(
     }
     if answer.row_proba is not None:
         out["proba"] = answer.row_proba[rows].max(axis=1).round(4).tolist()
-    if model.explains:
-        out["weight"] = answer.row_weights(groups)[rows].round(5).tolist()
+    if weight is not None:
+        out["weight"] = weight[rows].round(5).tolist()
     if model.supervision.rows_labelled:
         out["label"] = known.y[rows].tolist()
     return out

@@ -96,8 +96,9 @@ def class_codes(
     labels: NDArray[Any], classes: tuple[str, ...] | None, groups: Groups, name: str, column: str
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """Codes of labels: of the model's classes, or of the classes found here."""
+    position, different = pd.factorize(labels)
     if classes is None:
-        found = sorted(set(labels.tolist()), key=_numbers_by_size)
+        found = sorted(different.tolist(), key=_numbers_by_size)
         if len(found) < 2:
             raise TableError(
                 f"{name}: column {column!r} holds one class only ({found[0]!r}); at least two are "
@@ -110,7 +111,7 @@ def class_codes(
             )
         classes = tuple(found)
     order = {label: code for code, label in enumerate(classes)}
-    codes = np.array([order.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    codes = np.array([order.get(label, -1) for label in different.tolist()], np.intp)[position]
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise TableError(

@@ -62,8 +62,9 @@ class Schema:
                 f"{name} does not match the model: it has no column {', '.join(map(repr, missing))}"
             )
         floats = [_numbers(frame[column], name) for column in self.numbers]
-        # one block of rows: rows are what folds take
-        block = np.empty((len(frame), len(floats)), np.result_type(np.float32, *floats))
+        # one block in memory, which folds take their rows from at once
+        kind = np.result_type(np.float32, *floats)
+        block = np.empty((len(frame), len(floats)), kind, order="F")
         for position, values in enumerate(floats):
             block[:, position] = values
         made = pd.DataFrame(block, index=frame.index, columns=list(self.numbers), copy=False)
