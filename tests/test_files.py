@@ -19,6 +19,20 @@ def test_whole_or_not_at_all(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
+def test_errors_name_the_file(tmp_path):
+    path = tmp_path / "a.txt"
+    with pytest.raises(OSError, match=r"No space left.*a\.txt'"), written_whole(path):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(OSError, match=r"b\.txt"), written_whole(path):
+        raise FileNotFoundError(2, "No such file", "b.txt")
+    with (
+        pytest.raises(FileNotFoundError, match=r"gone.a\.txt"),
+        written_whole(tmp_path / "gone/a.txt"),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_modes_are_those_of_a_plain_open(tmp_path):
     path, plain = tmp_path / "a.txt", tmp_path / "b.txt"
     plain.write_text("")

@@ -26,7 +26,10 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     'all of it'
     """
     path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     os.close(handle)
     part = Path(name)
     try:
@@ -35,6 +38,11 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         with part.open("rb+") as stream:
             os.fsync(stream.fileno())
         os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        if error.errno is None or error.filename not in (None, name):
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -352,7 +352,7 @@ def test_tables_that_do_not_match_the_model(change, says, command, options, fitt
         ("missing/model.skops", "missing: there is no such folder"),
         ("folder", "folder: is a folder, not a file"),
         ("file/model.skops", "file: there is no such folder"),
-        ("/proc/model.skops", "/proc/"),
+        ("/proc/model.skops", "/proc/model.skops: "),
     ],
 )
 def test_places_that_cannot_be_written(out, says, fitted, run, tmp_path, monkeypatch):
@@ -425,7 +425,8 @@ def test_a_full_disk(fitted, tmp_path):
                        "-o", disk / "model.skops", preexec_fn=limit)  # fmt: skip
         assert done.returncode == 5, done.stderr
         (line,) = done.stderr.strip().splitlines()
-        assert line.startswith("error: ") and ("No space" in line or "too large" in line)
+        assert line.startswith(f"error: {disk / 'model.skops'}: ")
+        assert "No space" in line or "too large" in line
         assert [p.name for p in disk.iterdir()] == ["model.skops"]
         assert (disk / "model.skops").read_text() == "earlier"
     finally:
