@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 _ACTIVE = 1e-9
 _SMALL = 1e-6
+_LARGE = 3e5
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ class Separator:
         self._add_hypotheses(np.setdiff1d(active, self.hypotheses))
         self.program.set_costs(self.r, point.weight[self.hypotheses])
         self.program.set_costs(self.slack, point.slack[self.examples])
-        solution = self.program.solve("dual", fresh=True)
+        # all costs are new: a large program is solved sooner from scratch, simplified
+        solution = self.program.solve("dual", fresh=self.effort > _LARGE)
         if solution.objective > -tol:
             return None
         value = np.maximum(solution.x[self.multiplier], 0.0)
@@ -216,6 +218,7 @@ class _Separation:
         self.master, self.settings, self.deadline = master, settings, deadline
         self.separators: dict[int, Separator] = {}
         self.effort = 0.0
+        self._in_vain: set[int] = set()  # violated, but inside their hull when last tried
 
     def is_spent(self) -> bool:
         most = self.settings.max_effort
@@ -223,10 +226,18 @@ class _Separation:
 
     def add_cuts(self, point: Point) -> int:
         """Add a cut for every example whose disjunction the point violates; how many."""
-        n_added = 0
         margin = self.master.values @ point.weight
         hardest = self._hardest(margin, point)
-        for example in self._violated(margin, point):
+        violated = self._violated(margin, point)
+        promising = [e for e in violated if e not in self._in_vain]
+        n_added = self._try(promising, point, hardest)
+        if not n_added:  # before giving up, those that gave nothing last time
+            n_added = self._try([e for e in violated if e in self._in_vain], point, hardest)
+        return n_added
+
+    def _try(self, examples: list[int], point: Point, hardest: NDArray[np.intp]) -> int:
+        n_added = 0
+        for example in examples:
             if self.is_spent():
                 break
             separator = self.separators.get(example)
@@ -234,9 +245,12 @@ class _Separation:
                 separator = self.separators[example] = Separator(self.master, example)
             lines = separator.cut(point, hardest, self.settings.tol)
             self.effort += separator.effort
-            if lines is not None:
-                self.master.add_cut(lines, example)
-                n_added += 1
+            if lines is None:
+                self._in_vain.add(example)
+                continue
+            self._in_vain.discard(example)
+            self.master.add_cut(lines, example)
+            n_added += 1
         return n_added
 
     def _violated(self, margin: NDArray[np.float64], point: Point) -> list[int]:
