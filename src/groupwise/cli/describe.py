@@ -119,17 +119,18 @@ def _methods(kind: str, n_rows: int, n_classes: int) -> list[str]:
 
 
 def _candidates(frame: pd.DataFrame, uses: list[ColumnUse]) -> list[str]:
-    """Columns that could name groups: each value on more than one row, many values."""
+    """Columns that could name groups: each value on several rows, and those mostly neighbours."""
     names = []
     for use in uses:
         values = frame[use.name].dropna()
         if not len(values) or pd.api.types.is_float_dtype(values.dtype):
             continue
         try:
-            n_different = values.nunique()
+            codes, different = pd.factorize(values)
         except TypeError:  # nested values have no equality
             continue
-        if 2 < n_different <= len(values) / 2:
+        n_runs = 1 + int(np.count_nonzero(np.diff(codes)))
+        if 2 < len(different) <= len(values) / 2 and n_runs <= 2 * len(different):
             names.append(use.name)
     return names
 
