@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -77,7 +78,7 @@ class Speaker:
     @staticmethod
     def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
         """A table whose first column is text and whose others are figures."""
-        table = Table(title=title, title_justify="left")
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
         for position, column in enumerate(columns):
             table.add_column(column, justify="left" if position == 0 else "right")
         for row in rows:
