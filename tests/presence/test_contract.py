@@ -19,25 +19,24 @@ from groupwise.presence import (
 )
 from groupwise.testing import parametrize_with_group_checks
 
-QUICK = {"n_starts": 1, "cut_rounds": 1, "n_reductions": 10}
+QUICK = {"cut_rounds": 1, "n_reductions": 5, "max_disjuncts": 4, "tol": 1e-5}
 ESTIMATORS = [
-    LPBoostClassifier(),
-    DPBoostClassifier(**QUICK),
+    LPBoostClassifier(Stumps(16)),
+    DPBoostClassifier(Stumps(8), **QUICK),
     MISVMClassifier(),
     MISVMClassifier("witness", kernel="linear"),
     SetKernelClassifier(),
     SetKernelClassifier("statistic"),
     MILESClassifier(),
     CitationKNNClassifier(),
-    EMDDClassifier(2, max_iter=3),
+    EMDDClassifier(1, max_iter=2),
     APRClassifier(),
     GroupVoteClassifier(),
 ]
 VARIANTS = [
-    LPBoostClassifier(HistTrees(2, n_threads=1), n_asked=10),
-    LPBoostClassifier(DecisionTreeClassifier(max_depth=2), n_asked=10),
-    DPBoostClassifier(Balls(20, max_radii=8), **QUICK),
-    DPBoostClassifier(Stumps(8), relaxation="embedding", background=None, **QUICK),
+    LPBoostClassifier(HistTrees(2, n_threads=1), n_asked=5),
+    LPBoostClassifier(DecisionTreeClassifier(max_depth=2), n_asked=5),
+    DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_starts=1),
     MISVMClassifier(n_components=20),
 ]
 

@@ -163,7 +163,6 @@ def test_rectangle_holds_a_row_of_every_positive_group_and_no_negative_one(easy)
         (MISVMClassifier("bag"), "variant must be"),
         (MISVMClassifier(C=0.0), "C must be"),
         (MISVMClassifier(max_iter=0), "max_iter must be"),
-        (MISVMClassifier(class_weight="even"), "class_weight must be"),
         (SetKernelClassifier("mean"), "kind must be"),
         (SetKernelClassifier(C=-1.0), "C must be"),
         (MILESClassifier(C=0.0), "C must be"),

@@ -39,9 +39,9 @@ class MISVMClassifier(BinaryPresenceClassifier):
     n_components : int, default=None
         Approximate the Gaussian by so many landmark features, with a linear machine: for tens of
         thousands of rows.
-    class_weight : {"balanced", None}, default="balanced"
-        ``"balanced"``: positive and negative rows weigh the same in all, in every round. ``None``:
-        every row weighs the same, as in the paper.
+    balanced : bool, default=True
+        Let positive and negative rows weigh the same in all, in every round; otherwise every row
+        weighs the same, as in the paper.
     max_iter : int, default=30
         Rounds at most.
     group_column : str, default=None
@@ -80,7 +80,7 @@ class MISVMClassifier(BinaryPresenceClassifier):
         kernel: str = "rbf",
         width: float = 1.0,
         n_components: int | None = None,
-        class_weight: str | None = "balanced",
+        balanced: bool = True,
         max_iter: int = 30,
         group_column: str | None = None,
         random_state: Any = None,
@@ -90,7 +90,7 @@ class MISVMClassifier(BinaryPresenceClassifier):
         self.kernel = kernel
         self.width = width
         self.n_components = n_components
-        self.class_weight = class_weight
+        self.balanced = balanced
         self.max_iter = max_iter
         self.group_column = group_column
         self.random_state = random_state
@@ -112,8 +112,6 @@ class MISVMClassifier(BinaryPresenceClassifier):
         """
         if self.variant not in _VARIANTS:
             raise ValueError(f"variant must be one of {_VARIANTS}, got {self.variant!r}")
-        if self.class_weight not in ("balanced", None):
-            raise ValueError(f"class_weight must be 'balanced' or None, got {self.class_weight!r}")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         bags = self._bags(X, y, groups)
@@ -127,8 +125,7 @@ class MISVMClassifier(BinaryPresenceClassifier):
             rng=check_random_state(self.random_state),
         )
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
-        balanced = self.class_weight == "balanced"
-        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, balanced)
+        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, self.balanced)
         return self
 
     def decision_function(self, X: Any) -> NDArray[Any]:

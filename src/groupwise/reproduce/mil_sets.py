@@ -85,7 +85,7 @@ def _presence_boost(**settings: Any) -> GroupBoostClassifier:
     return GroupBoostClassifier(n_threads=1, max_depth=3, **settings)
 
 
-_MACHINES = _product(width=[1.0, 0.5], C=[1.0, 10.0, 0.1], class_weight=["balanced", None])
+_MACHINES = _product(width=[1.0, 0.5], C=[1.0, 10.0, 0.1], balanced=[True, False])
 POOLS = [Stumps(32), Balls(200, max_radii=16)]
 METHODS: dict[str, Method] = {
     "set kernel SVM": Method(
