@@ -14,7 +14,7 @@ TITLES = {
     "proportions": ["By group: score", "Error by boosting round",
                     "Known and predicted shares: group-boost"],
     "measure": ["By group: score", "Reliability of row probabilities: boosted-rows"],
-    "transfer": ["By group: score", "Error by boosting round",
+    "transfer": ["Error by boosting round",
                  "Reliability of row probabilities: tradaboost", "Rows round by round: tradaboost",
                  "Weight of the domains: tradaboost"],
 }  # fmt: skip

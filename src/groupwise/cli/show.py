@@ -37,9 +37,8 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
 
 def say_job(speaker: Speaker, job: Job, why: str | None) -> None:
     """What the job is."""
-    speaker.say(
-        f"table:       {job.table}: {job.n_rows:,} rows in {job.known.groups.n_groups:,} groups"
-    )
+    inside = f" in {job.known.groups.n_groups:,} groups" if job.supervision.group else ""
+    speaker.say(f"table:       {job.table}: {job.n_rows:,} rows{inside}")
     reason = f" ({why})" if why else ""
     speaker.say(
         f"kind:        {job.supervision.kind}{reason}; classes {', '.join(job.known.classes)}"

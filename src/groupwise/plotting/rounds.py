@@ -16,6 +16,8 @@ class RoundsDisplay:
     ----------
     curves : dict of str to ndarray of shape (n_rounds,) or (n_runs, n_rounds)
         Error by round; of several runs the mean is drawn, with a band of one standard error.
+    ylabel : str, default="share of groups predicted wrong"
+        What the error is.
 
     Examples
     --------
@@ -29,7 +31,10 @@ class RoundsDisplay:
     5
     """
 
-    def __init__(self, curves: dict[str, ArrayLike]):
+    def __init__(
+        self, curves: dict[str, ArrayLike], *, ylabel: str = "share of groups predicted wrong"
+    ):
+        self.ylabel = ylabel
         self.curves: dict[str, NDArray[Any]] = {
             name: np.atleast_2d(np.asarray(curve, dtype=float)) for name, curve in curves.items()
         }
@@ -60,7 +65,7 @@ class RoundsDisplay:
                 ax.fill_between(
                     rounds, mean - error, mean + error, color=line.get_color(), alpha=0.2, lw=0
                 )
-        ax.set(xlabel="boosting round", ylabel="share of groups predicted wrong")
+        ax.set(xlabel="boosting round", ylabel=self.ylabel)
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False)
         self.ax_ = ax

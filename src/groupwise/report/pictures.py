@@ -62,15 +62,17 @@ def make_pictures(result: Result, best: list[str]) -> list[Picture]:
 
 
 def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
-    scores, what = _group_values(result, best)
-    yield _draw(
-        f"By group: {what}",
-        "Share of groups at or below each value; the worst are named. A line further right is "
-        "better.",
-        GroupScoresDisplay,
-        scores,
-        n_named=3,
-    )
+    kind, by_row = result.about["supervision"]["kind"], result.about["supervision"]["group"] is None
+    if not by_row:  # a row is right or wrong, which makes no curve
+        scores, what = _group_values(result, best)
+        yield _draw(
+            f"By group: {what}",
+            "Share of groups at or below each value; the worst are named. A line further right is "
+            "better.",
+            GroupScoresDisplay,
+            scores,
+            n_named=3,
+        )
     first = result.methods[best[0]]
     curves = {name: _even(result.methods[name]) for name in best}
     curves = {name: curve for name, curve in curves.items() if curve is not None}
@@ -81,6 +83,7 @@ def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
             "more rounds may help; where it rises, fewer.",
             RoundsDisplay,
             curves,
+            ylabel=_ERRORS[kind],
         )
     if "shares" in first[0]["units"]:
         known, predicted, sizes = (_stacked(first, key) for key in ("shares", "proba", "size"))
@@ -124,6 +127,13 @@ def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
 
 
 _BINS = ("n", "sure", "right")
+_ERRORS = {
+    "majority": "share of groups predicted wrong",
+    "presence": "share of groups predicted wrong",
+    "proportions": "mean error of the groups' shares",
+    "measure": "1 - mean measure of the groups",
+    "transfer": "share of the target's rows predicted wrong",
+}
 
 
 def _group_values(result: Result, best: list[str]) -> tuple[dict[str, Any], str]:
