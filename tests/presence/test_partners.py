@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.svm import SVC
 
 from groupwise import Groups
@@ -14,6 +15,7 @@ from groupwise.presence import (
     APRClassifier,
     CitationKNNClassifier,
     EMDDClassifier,
+    GroupVoteClassifier,
     MILESClassifier,
     MISVMClassifier,
     SetKernelClassifier,
@@ -184,3 +186,22 @@ def test_landmarks_serve_many_rows():
     near = MISVMClassifier(n_components=100, random_state=0).fit(d.X, d.y, groups=d.groups)
     agree = exact.predict_groups(d.X, groups=d.groups) == near.predict_groups(d.X, groups=d.groups)
     assert agree.mean() > 0.9
+
+
+def test_a_vote_is_the_mean_of_its_members(easy):
+    X, y, groups = easy
+    members = [("a", MILESClassifier()), ("b", SetKernelClassifier(width=1.0))]
+    vote = GroupVoteClassifier(members, scale=False).fit(X, y, groups=groups)
+    alone = [
+        clone(m).fit(X, y, groups=groups).predict_groups_proba(X, groups=groups) for _, m in members
+    ]
+    np.testing.assert_allclose(
+        vote.predict_groups_proba(X, groups=groups), np.mean(alone, axis=0), atol=1e-12
+    )
+    scaled = GroupVoteClassifier(members).fit(X, y, groups=groups)
+    again = GroupVoteClassifier(members).fit(X * [1.0, 100.0], y, groups=groups)
+    np.testing.assert_allclose(
+        scaled.predict_proba(X), again.predict_proba(X * [1.0, 100.0]), atol=1e-2
+    )
+    with pytest.raises(ValueError, match="at least one"):
+        GroupVoteClassifier([]).fit(X, y, groups=groups)

@@ -165,3 +165,16 @@ def test_a_search_stopped_early_still_proves_its_bound():
     short = branch_and_bound(master, start, n_nodes=3)
     assert short.n_nodes == 3
     assert relaxed.bound - 1e-9 <= short.bound <= best + 1e-6 <= short.incumbent.cost + 2e-6
+
+
+def test_slacks_are_the_duals_of_what_is_switched_on():
+    """Weights and slacks explain the objective, also after margins were on and off again."""
+    from groupwise.presence._witness import alternate, witnesses_at
+
+    X, problem = problem_of(2, n_groups=14, cost=0.4)
+    master = Master(problem, Stumps(6).bind(X))
+    relaxed = relax_by_cuts(master, TIGHT)
+    alternate(master, witnesses_at(master, relaxed.generated.point.weight))
+    for point in (relaxed.generated.point, master.generate(1e-9).point):
+        total = point.weight.sum() + problem.cost @ point.slack
+        assert total == pytest.approx(point.objective, abs=1e-7)
