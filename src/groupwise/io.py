@@ -10,13 +10,21 @@ import importlib
 import json
 import logging
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 from groupwise.files import written_whole
 from groupwise.jobs.result import library_versions
 
-__all__ = ["ModelFileError", "load_model", "read_header", "read_result", "save_model"]
+__all__ = [
+    "ModelFileError",
+    "has_result",
+    "load_model",
+    "read_header",
+    "read_result",
+    "save_model",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -123,9 +131,9 @@ def read_header(path: str | Path) -> dict[str, Any]:
                 )
             if header["digest"] != digest:
                 raise ModelFileError(f"{path} was altered after it was written")
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ModelFileError(
-            f"{path} is no model file of groupwise, or was cut short ({error})"
+            f"{path} is no model file of groupwise, or was altered or cut short ({error})"
         ) from error
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ModelFileError(f"{path} is no model file of groupwise") from error
@@ -139,6 +147,12 @@ def read_result(path: str | Path) -> str:
         if _RESULT not in file.namelist():
             raise ModelFileError(f"{path} holds a model, but no result to report")
         return file.read(_RESULT).decode()
+
+
+def has_result(path: str | Path) -> bool:
+    """Whether a result travels with a model file."""
+    with zipfile.ZipFile(path) as file:
+        return _RESULT in file.namelist()
 
 
 def version_differences(written: dict[str, str]) -> list[str]:

@@ -23,7 +23,7 @@ import skops.io
 from sklearn.preprocessing import FunctionTransformer
 
 from groupwise import SBoostClassifier
-from groupwise.io import save_model
+from groupwise.io import load_model, save_model
 
 ROLES = ["-g", "group", "-l", "kind"]
 
@@ -117,7 +117,7 @@ TABLES = [
     Bad("no such file", "t.csv: there is no such file"),
     Bad("empty file", "t.csv: is empty", make=content(b"")),
     Bad("only blanks", "t.csv: is empty", make=content(b"\n\n")),
-    Bad("header only", "t.csv has no rows", make=content(b"group,kind,x\n")),
+    Bad("header only", "t.csv: there are no rows", make=content(b"group,kind,x\n")),
     Bad("ragged line", "t.csv: cannot be read: CSV parse error", make=content(b"a,b\n1,2\n3\n")),
     Bad("truncated Parquet", "t.parquet: cannot be read", make=truncated_parquet,
         source="t.parquet"),
@@ -130,7 +130,8 @@ TABLES = [
     Bad("a Feather file cut short", "t.feather: ", make=content(b"ARROW1\0\0abc", "t.feather"),
         source="t.feather"),
     Bad("not UTF-8", "t.csv: column 'colour' holds text that is not UTF-8", make=not_utf8),
-    Bad("column names not UTF-8", "t.csv: the column names are not UTF-8", make=not_utf8_names),
+    Bad("column names not UTF-8", "t.csv: there are names or texts that are not",
+        make=not_utf8_names),
     Bad("duplicate columns", "t.csv: there is more than one column called 'x'",
         make=duplicate_columns),
     Bad("folder without parts", "parts: the folder holds no Parquet parts",
@@ -293,7 +294,7 @@ MODELS = [
     ("an empty file", lambda p: p.write_bytes(b""), "is no model file of groupwise"),
     ("another zip", lambda p: zipfile.ZipFile(p, "w").close(), "is no model file of groupwise"),
     ("a byte changed", flip, "model.skops "),
-    ("cut short", cut, "or was cut short"),
+    ("cut short", cut, "or cut short"),
     ("a member changed", rewritten("schema.json", lambda s: s.replace(b"low", b"LOW")),
      "was altered after it was written"),
     ("a newer format", rewritten("groupwise.json", newer), "was written by a newer groupwise"),
@@ -379,6 +380,7 @@ def test_an_unwritable_folder(fitted, run, tmp_path):
         (["report", "nothing.json"], "nothing.json: there is no such file", 3),
         (["report", "broken.json"], "broken.json is no result of groupwise", 3),
         (["report", "latin.json"], "latin.json is no result of groupwise", 3),
+        (["report", "half.json"], "half.json is incomplete or was altered", 3),
         (["report", "folder"], "folder holds no result.json: is the comparison finished", 3),
         (["report", "good.csv"], "good.csv is no model file of groupwise", 4),
         (["compare", "good.csv", *ROLES, "-o", "folder"], "folder is not empty and holds no", 3),
@@ -398,8 +400,26 @@ def test_other_commands(arguments, says, code, fitted, run, tmp_path, monkeypatc
     (tmp_path / "broken" / "plan.json").write_text("{}")
     (tmp_path / "broken.json").write_text('{"half": ')
     (tmp_path / "latin.json").write_bytes(b"\xff\xfe")
+    half = {"what": "groupwise result", "format": 1, "about": {}, "methods": {"a": [{}]}}
+    (tmp_path / "half.json").write_text(json.dumps(half | {"left_out": {}}))
     check(run(*arguments), Bad("", says, code), tmp_path)
     assert (tmp_path / "folder" / "mine.txt").read_text() == "earlier"
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[]", "nonsense"])
+def test_a_damaged_fold(damage, fitted, run, tmp_path):
+    arguments = ["compare", fitted / "good.csv", *ROLES, "-m", "naive-logistic", "--folds", 2,
+                 "--no-search", "-o", tmp_path / "c"]  # fmt: skip
+    assert run(*arguments).exit_code == 0
+    (tmp_path / "c" / "folds" / "naive-logistic.1.json").write_text(damage)
+    check(run(*arguments, "-q"), Bad("", "naive-logistic.1.json was altered", 3), tmp_path)
+
+
+def test_a_model_without_a_result_is_judged_all_the_same(fitted, run, tmp_path):
+    save_model(load_model(fitted / "model.skops"), tmp_path / "m.skops")
+    assert run("evaluate", tmp_path / "m.skops", fitted / "good.csv").exit_code == 0
+    done = run("report", tmp_path / "m.skops", "-o", tmp_path / "r.html")
+    check(done, Bad("", "m.skops holds a model, but no result", 4), tmp_path)
 
 
 def command(*arguments, **options):

@@ -526,7 +526,12 @@ def test_triangle_needs_the_groups():
     """Figure 1's toy: the naive labels mislead, the group loss is not misled."""
     train = make_triangle_sessions(300, random_state=1)
     test = make_triangle_sessions(200, random_state=2)
-    options = {"loss": "majority_softmax", "n_estimators": 80, "learning_rate": 1.0, "rule": "majority"}
+    options = {
+        "loss": "majority_softmax",
+        "n_estimators": 80,
+        "learning_rate": 1.0,
+        "rule": "majority",
+    }
     group, naive = (
         make(gamma=gamma, **options)
         .fit(train.X, train.y, groups=train.groups)

@@ -10,7 +10,7 @@ from groupwise.cli.console import Speaker, command_line, one_line_errors
 from groupwise.cli.outputs import check_folder
 from groupwise.cli.predict import load_table_model
 from groupwise.cli.show import say_score, score_summary
-from groupwise.io import read_result
+from groupwise.io import has_result, read_result
 from groupwise.jobs import Result, TableModel
 from groupwise.jobs.evidence import gather
 from groupwise.jobs.job import order_of
@@ -39,9 +39,7 @@ def evaluate(
         fitted = load_table_model(model)
         text = [c for c in (fitted.supervision.group,) if c is not None]
         loaded = read_table(table, sql=sql, text=text)
-        if Result.from_json(read_result(model), str(model)).about["fingerprint"] == (
-            loaded.fingerprint
-        ):
+        if _trained_on(model) == loaded.fingerprint:
             speaker.note("this is the table the model was trained on: new groups will score worse")
         result = judge(fitted, loaded, order)
         if out is not None:
@@ -52,6 +50,13 @@ def evaluate(
         if out is not None:
             speaker.say(f"written:     {out}")
         speaker.give(summary | {"model": str(model), "method": fitted.method})
+
+
+def _trained_on(model: Path) -> str | None:
+    """The fingerprint of the training table, where the model knows it."""
+    if not has_result(model):
+        return None
+    return Result.from_json(read_result(model), str(model)).about.get("fingerprint")
 
 
 def judge(model: TableModel, table: LoadedTable, order: str | None) -> Result:

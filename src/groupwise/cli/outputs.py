@@ -6,6 +6,7 @@ from pathlib import Path
 
 from groupwise.files import write_text
 from groupwise.jobs import Result
+from groupwise.tables import TableError
 
 __all__ = ["check_folder", "write_report"]
 
@@ -24,8 +25,12 @@ def check_folder(*paths: Path | None) -> None:
             raise OSError(errno.EACCES, "the folder cannot be written to", str(folder))
 
 
-def write_report(result: Result, path: Path) -> None:
-    """Write the page."""
+def write_report(result: Result, path: Path, *, source: str = "the result") -> None:
+    """Write the page; ``source`` names the result in messages."""
     from groupwise.report import render  # matplotlib is slow to load
 
-    write_text(path, render(result))
+    try:
+        page = render(result)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise TableError(f"{source} is incomplete or was altered ({error!r})") from error
+    write_text(path, page)

@@ -34,7 +34,7 @@ def report(
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
-        write_report(load_result(source), out)
+        write_report(load_result(source), out, source=str(source))
         speaker.say(f"written:     {out}")
         speaker.give({"out": str(out)})
 

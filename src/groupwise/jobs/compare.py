@@ -104,7 +104,14 @@ class Comparison:
 
     def _stored(self, method: Method) -> Iterator[dict[str, Any]]:
         for fold in range(len(self.splits)):
-            yield json.loads(self._file(Step(method, fold)).read_text(encoding="utf-8"))
+            file = self._file(Step(method, fold))
+            try:
+                found = json.loads(file.read_text(encoding="utf-8"))
+                if "failed" not in found and len(found["units"]["score"]) == 0:
+                    raise KeyError("score")
+            except (ValueError, LookupError, TypeError) as error:
+                raise TableError(f"{file} was altered; remove it and run again") from error
+            yield found
 
     def _file(self, step: Step) -> Path:
         return self.folder / "folds" / f"{step.method.name}.{step.fold}.json"

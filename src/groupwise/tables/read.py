@@ -63,25 +63,17 @@ def read_table(
         If there is no table to be had; the message names the source.
     """
     name = without_password(str(source))
-    if sql is not None:
-        table = run_query(str(source), sql)
-        try:
-            _check_names(table.column_names)
-        except TableError as error:
-            raise TableError(f"{name}: {error}") from error
-        frame = _as_frame(table, name)
-        return LoadedTable(frame, f"{name}: {sql}", _frame_fingerprint(frame))
-    if is_database_url(str(source)):
+    if sql is None and is_database_url(str(source)):
         raise TableError(f"{name} is a database: say which rows with --sql")
     digest = hashlib.sha256()
+    answer = None if sql is None else run_query(str(source), sql)
     try:
-        tables = [_read_part(part, text, digest) for part in _parts(source)]
-        for table in tables:
-            _check_names(table.column_names)
-        table = pa.concat_tables(tables, promote_options="default") if tables[1:] else tables[0]
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, TableError) as error:
+        if answer is not None:
+            frame = _as_frame([answer])
+            return LoadedTable(frame, f"{name}: {sql}", _frame_fingerprint(frame))
+        frame = _as_frame([_read_part(part, text, digest) for part in _parts(source)])
+    except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error
-    frame = _as_frame(table, name)
     return LoadedTable(frame, name, digest.hexdigest())
 
 
@@ -166,12 +158,18 @@ class _Hashed:
             pass
 
 
-def _as_frame(table: pa.Table, name: str) -> pd.DataFrame:
+def _as_frame(tables: list[pa.Table]) -> pd.DataFrame:
+    """One table of the parts, with what pandas wrote beside the columns left out."""
+    for position, part in enumerate(tables):
+        _check_names(part.column_names)
+        part.validate(full=True)  # an altered Arrow file could make its reader read anywhere
+        tables[position] = part.replace_schema_metadata(None)
+    table = pa.concat_tables(tables, promote_options="default") if tables[1:] else tables.pop()
     if table.num_rows == 0:
-        raise TableError(f"{name} has no rows")
+        raise TableError("there are no rows")
     for field in table.schema:
         if pa.types.is_binary(field.type):
-            raise TableError(f"{name}: column {field.name!r} holds text that is not UTF-8")
+            raise TableError(f"column {field.name!r} holds text that is not UTF-8")
         if pa.types.is_decimal(field.type):
             position = table.schema.get_field_index(field.name)
             table = table.set_column(position, field.name, table[field.name].cast(pa.float64()))
@@ -199,6 +197,6 @@ def _frame_fingerprint(frame: pd.DataFrame) -> str:
 def _reason(error: Exception) -> str:
     """One line of a reader's message, with its own file names left out."""
     if isinstance(error, UnicodeDecodeError):
-        return "the column names are not UTF-8"
+        return "there are names or texts that are not UTF-8"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0] if isinstance(error, TableError | OSError) else f"cannot be read: {lines[0]}"
