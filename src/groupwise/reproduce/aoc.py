@@ -29,6 +29,7 @@ from groupwise.datasets.aggregates import (
     make_aggregates,
 )
 from groupwise.datasets.loaders import load_uci
+from groupwise.datasets.transfer import load_mushroom_task
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
 from groupwise.metrics import bootstrap_interval
@@ -159,11 +160,13 @@ def _sets(rng: np.random.RandomState) -> dict[str, tuple[NDArray[Any], NDArray[A
         rows = np.sort(rng.permutation(len(y))[:_ROWS])
         return np.asarray(X)[rows], np.asarray(y)[rows]
 
-    german = load_uci("german")
+    german, spam, mushroom = load_uci("german"), load_uci("spam"), load_mushroom_task()
     return {
         "ionosphere": load_ionosphere(),
         "breast cancer": part(scale(load_breast_cancer().data), load_breast_cancer().target),
         "german": part(scale(german[0]), german[1]),
+        "spam": part(scale(spam[0]), spam[1]),
+        "mushroom": part(mushroom.X, mushroom.y),
         "wine (3 classes)": (scale(load_wine().data), load_wine().target),
     }
 
