@@ -145,6 +145,29 @@ def test_pynndescent_neighbours_leave_the_row_itself_out(monkeypatch, rows):
     np.testing.assert_allclose(approximate, NeighbourGraph(3).laplacian(X).toarray(), atol=1e-6)
 
 
+def test_neighbours_that_pynndescent_did_not_find(monkeypatch, rows):
+    import sys
+    import types
+
+    X, _ = rows
+    n = len(X)
+    nearest = np.column_stack([np.arange(n), np.roll(np.arange(n), 1), np.full(n, -1)])
+    distance = np.column_stack([np.zeros(n), np.ones(n), np.full(n, np.inf)])
+    index = types.SimpleNamespace(neighbor_graph=(nearest, distance))
+    module = types.SimpleNamespace(NNDescent=lambda *args, **options: index)
+    monkeypatch.setitem(sys.modules, "pynndescent", module)
+    found = NeighbourGraph(2, method="pynndescent").laplacian(X).toarray()
+    np.testing.assert_allclose(found @ np.ones(n), 0.0, atol=1e-12)
+    assert ((found != 0).sum(axis=1) == 3).all()  # a ring: the row and its two sides
+
+
+def test_the_real_pynndescent(rows):
+    pytest.importorskip("pynndescent", reason="the extra 'large' is not installed")
+    X, _ = rows
+    approximate = NeighbourGraph(3, method="pynndescent").laplacian(X).toarray()
+    np.testing.assert_allclose(approximate, NeighbourGraph(3).laplacian(X).toarray(), atol=1e-4)
+
+
 def test_features_on_all_rows_are_the_kernel(rows):
     X, groups = rows
     kernel = Kernel("rbf", 1.0)

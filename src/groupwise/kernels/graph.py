@@ -77,14 +77,16 @@ class NeighbourGraph:
             import pynndescent
         except ImportError as error:
             raise ImportError(
-                "method='pynndescent' needs the package pynndescent: the extra "
-                "groupwise[pynndescent] brings it"
+                "method='pynndescent' needs the package pynndescent: the extra groupwise[large] "
+                "brings it"
             ) from error
         index = pynndescent.NNDescent(
             np.ascontiguousarray(X, dtype=np.float32), n_neighbors=k + 1, random_state=0
         )
-        nearest, distance = index.neighbor_graph
-        return distance[:, 1:].astype(float), nearest[:, 1:]
+        nearest, distance = (found[:, 1:] for found in index.neighbor_graph)
+        lost = nearest < 0  # a neighbour it did not find: the row itself, which says nothing
+        own = np.arange(len(nearest))[:, None]
+        return np.where(lost, 0.0, distance), np.where(lost, own, nearest)
 
     def _from_neighbours(self, distance: NDArray[Any], nearest: NDArray[Any]) -> csr_array:
         n, k = nearest.shape

@@ -105,7 +105,12 @@ class GroupScoresDisplay:
             xlabel="measure of a group", ylabel="share of groups at or below", xlim=(-0.02, 1.02)
         )
         ax.set_ylim(0, 1.02)
-        ax.legend(frameon=False, fontsize="small" if self.n_named > 1 else None)
+        if self.n_named > 1:
+            ax.legend(
+                frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.14)
+            )
+        else:
+            ax.legend(frameon=False)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
