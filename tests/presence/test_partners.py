@@ -10,10 +10,17 @@ from sklearn.svm import SVC
 from groupwise import Groups
 from groupwise.datasets import make_presence_bags
 from groupwise.kernels import Kernel
-from groupwise.kernels.sets import hausdorff_distances, largest_similarity, set_kernel, set_norms
+from groupwise.kernels.sets import (
+    hausdorff_distances,
+    largest_similarity,
+    mean_least_distances,
+    set_kernel,
+    set_norms,
+)
 from groupwise.presence import (
     APRClassifier,
     CitationKNNClassifier,
+    DissimilarityClassifier,
     EMDDClassifier,
     GroupVoteClassifier,
     MILESClassifier,
@@ -30,6 +37,7 @@ PARTNERS = [
     SetKernelClassifier("statistic"),
     MILESClassifier(),
     CitationKNNClassifier(),
+    DissimilarityClassifier(),
     EMDDClassifier(random_state=0),
     APRClassifier(),
 ]
@@ -77,6 +85,24 @@ def test_copies_constants_and_hopeless_groups(estimator):
     proba = estimator.fit(X, y, groups=groups).predict_groups_proba(X, groups=groups)
     assert np.isfinite(proba).all()
     np.testing.assert_allclose(proba[0], proba[3])
+
+
+def test_mean_least_distances_by_hand():
+    X, Z = np.array([[0.0], [4.0], [1.0]]), np.array([[1.0], [6.0], [3.0], [0.0]])
+    there, back = mean_least_distances(X, Groups([0, 0, 1]), Z, Groups(["b", "a", "b", "a"]))
+    # a = {6, 0}, b = {1, 3}; 0 lies 0 from a and 1 from b, 4 lies 2 and 1, 1 lies 1 and 0
+    np.testing.assert_allclose(there, [[1.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_allclose(back, [[1.0, 1.0], [3.0, 1.0]])
+
+
+def test_mean_least_distances_in_blocks(monkeypatch):
+    rng = np.random.RandomState(0)
+    X, Z = rng.normal(size=(30, 3)), rng.normal(size=(40, 3))
+    g, h = rng.randint(5, size=30), rng.randint(7, size=40)
+    whole = mean_least_distances(X, Groups(g), Z, Groups(h))
+    monkeypatch.setattr("groupwise.kernels.sets.BLOCK_BYTES", 8 * 30 * 9)
+    for blocks, one in zip(mean_least_distances(X, Groups(g), Z, Groups(h)), whole, strict=True):
+        np.testing.assert_allclose(blocks, one)
 
 
 def test_groups_of_one_row_give_a_support_vector_machine():
@@ -168,6 +194,7 @@ def test_rectangle_holds_a_row_of_every_positive_group_and_no_negative_one(easy)
         (SetKernelClassifier("mean"), "kind must be"),
         (SetKernelClassifier(C=-1.0), "C must be"),
         (MILESClassifier(C=0.0), "C must be"),
+        (DissimilarityClassifier(C=-1.0), "C must be"),
         (MILESClassifier(n_rows=0), "n_rows must be"),
         (EMDDClassifier(0), "n_starts must be"),
         (APRClassifier(tau=1.0), "tau and epsilon"),

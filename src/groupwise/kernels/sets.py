@@ -10,7 +10,13 @@ from sklearn.metrics.pairwise import euclidean_distances
 from groupwise.groups import Groups
 from groupwise.kernels.gram import BLOCK_BYTES, Kernel
 
-__all__ = ["hausdorff_distances", "largest_similarity", "set_kernel", "set_norms"]
+__all__ = [
+    "hausdorff_distances",
+    "largest_similarity",
+    "mean_least_distances",
+    "set_kernel",
+    "set_norms",
+]
 
 
 def set_kernel(kernel: Kernel, X: Any, groups: Groups, Z: Any, groups_z: Groups) -> NDArray[Any]:
@@ -76,3 +82,37 @@ def hausdorff_distances(X: Any, groups: Groups, Z: Any, groups_z: Groups) -> NDA
         here = np.minimum.reduceat(nearest, first, axis=0)
         out[block[first]] = np.minimum(out[block[first]], here)
     return out
+
+
+def mean_least_distances(
+    X: Any, groups: Groups, Z: Any, groups_z: Groups
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    r"""How far the rows of one group lie from another group in the mean, and the reverse.
+
+    .. math:: d(A, B) = \frac{1}{|A|} \sum_{x \in A} \min_{z \in B} |x - z|
+
+    Returns
+    -------
+    there, back : ndarrays of shape (n_groups, n_groups_z)
+        d(A, B) and d(B, A).
+    """
+    sorted_X, sorted_Z = X[groups.order], Z[groups_z.order]
+    there = np.empty((X.shape[0], groups_z.n_groups))
+    back = np.empty((groups.n_groups, Z.shape[0]))
+    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[0])))
+    for first, last in _whole_groups(groups_z, step):
+        rows = slice(groups_z.offsets[first], groups_z.offsets[last])
+        distance = euclidean_distances(sorted_Z[rows], sorted_X)
+        starts = groups_z.offsets[first:last] - rows.start
+        there[:, first:last] = np.minimum.reduceat(distance, starts, axis=0).T
+        back[:, rows] = np.minimum.reduceat(distance, groups.offsets[:-1], axis=1).T
+    sums_there = np.add.reduceat(there, groups.offsets[:-1], axis=0)
+    sums_back = np.add.reduceat(back, groups_z.offsets[:-1], axis=1)
+    return sums_there / groups.sizes[:, None], sums_back / groups_z.sizes
+
+
+def _whole_groups(groups: Groups, n_rows: int) -> list[tuple[int, int]]:
+    """Runs of whole groups of about that many rows, at least one group each."""
+    ends = np.unique(np.searchsorted(groups.offsets, np.arange(0, groups.n_rows, n_rows), "left"))
+    ends = np.unique(np.concatenate([[0], ends, [groups.n_groups]]))
+    return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))

@@ -3,6 +3,7 @@
 from groupwise.presence.apr import APRClassifier
 from groupwise.presence.balls import Balls
 from groupwise.presence.citation_knn import CitationKNNClassifier
+from groupwise.presence.dissimilarity import DissimilarityClassifier
 from groupwise.presence.dpboost import DPBoostClassifier
 from groupwise.presence.em_dd import EMDDClassifier
 from groupwise.presence.fixed_pool import FixedPool
@@ -19,6 +20,7 @@ __all__ = [
     "Balls",
     "CitationKNNClassifier",
     "DPBoostClassifier",
+    "DissimilarityClassifier",
     "EMDDClassifier",
     "FixedPool",
     "GroupVoteClassifier",
