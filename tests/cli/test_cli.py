@@ -50,18 +50,17 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "name", ["describe", "fit", "predict", "evaluate", "report", "compare", "methods"]
-)
-def test_examples_of_the_help_run(name, run, folder, monkeypatch):
+def test_examples_of_the_help_run(run, folder, monkeypatch):
+    """One after the other: later commands read what the earlier ones have written."""
     monkeypatch.chdir(folder)
-    done = run(*shlex.split(example(name))[1:])
-    assert done.exit_code == 0, done.output
     written = {"fit": "model.skops", "predict": "out.parquet", "report": "report.html",
                "compare": "comparison/result.json"}  # fmt: skip
-    if name in written:
-        assert (folder / written[name]).stat().st_size > 0
-    assert plain(done.stdout).strip()
+    for name in ("describe", "fit", "predict", "evaluate", "report", "compare", "methods"):
+        done = run(*shlex.split(example(name))[1:])
+        assert done.exit_code == 0, (name, done.output)
+        assert plain(done.stdout).strip()
+        if name in written:
+            assert (folder / written[name]).stat().st_size > 0
 
 
 def test_demo(run, tmp_path, monkeypatch):

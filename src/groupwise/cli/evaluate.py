@@ -46,7 +46,7 @@ def evaluate(
             result.save(out)
         summary = score_summary(result, fitted.method)
         speaker.say(f"table:       {result.about['table']}: {result.about['n_rows']:,} rows")
-        say_score(speaker, summary, "groups")
+        say_score(speaker, summary, "groups" if fitted.supervision.group else "rows")
         if out is not None:
             speaker.say(f"written:     {out}")
         speaker.give(summary | {"model": str(model), "method": fitted.method})

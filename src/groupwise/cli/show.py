@@ -67,8 +67,9 @@ def say_score(speaker: Speaker, summary: dict[str, Any], where: str) -> None:
         f"score:       {summary['score']:.3f} ({summary['score_name']}; 95 % interval "
         f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
     )
-    worst = ", ".join(f"{name} {value:.2f}" for name, value in summary["worst"].items())
-    speaker.say(f"worst:       {worst}")
+    worst = [f"{name} {value:.2f}" for name, value in summary["worst"].items() if value < 1.0]
+    if worst:
+        speaker.say(f"worst:       {', '.join(worst)}")
 
 
 def board_rows(board: pd.DataFrame) -> list[list[str]]:
