@@ -90,7 +90,8 @@ def fit(
         if report is not None:
             write_report(result, report)
         summary = score_summary(result, chosen.name)
-        say_score(speaker, summary, "groups not seen in training")
+        units = "groups" if job.supervision.group else "rows"
+        say_score(speaker, summary, f"{units} not seen in training")
         speaker.say(f"written:     {out}" + (f", {report}" if report else ""))
         speaker.give(
             summary
