@@ -66,6 +66,21 @@ class Groups:
         self._freeze()
         return self
 
+    @classmethod
+    def of_sizes(cls, sizes: NDArray[np.intp] | Sequence[int]) -> "Groups":
+        """Rows that already lie group after group, so many of each; groups are named 0, 1, ...
+
+        Examples
+        --------
+        >>> Groups.of_sizes([2, 1]).codes.tolist()
+        [0, 0, 1]
+        """
+        self = cls.__new__(cls)
+        self.names = np.arange(len(sizes))
+        self.codes = np.repeat(np.arange(len(self.names), dtype=np.intp), sizes)
+        self._freeze()
+        return self
+
     def _freeze(self) -> None:
         self.names.flags.writeable = False
         self.codes.flags.writeable = False

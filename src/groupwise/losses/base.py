@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
+from groupwise.losses.across import Across, Alone
 from groupwise.losses.segments import Segments
 
 __all__ = ["BoundLoss", "GroupLoss"]
@@ -68,7 +69,14 @@ class BoundLoss(ABC):
     that majorises the Hessian :math:`\nabla^2 \ell`, :math:`d^\top \nabla^2 \ell\, d \le
     \sum_j c_j d_j^2` for every direction d: a group's rows may all move at once, which the
     Hessian's own diagonal does not account for. Each subclass says why this holds for it.
+
+    The groups may be spread over machines, each with a bound loss of its own: :meth:`join` makes
+    them one loss. Values and start scores then need sums over the machines, derivatives only where
+    the loss is not a sum over groups.
     """
+
+    #: Whether the loss is a sum over groups, so that the parts of several machines add up.
+    _adds_up: ClassVar[bool] = True
 
     def __init__(self, groups: Groups, weight_row: NDArray[Any] | None = None):
         self.segments = Segments(groups)
@@ -77,6 +85,13 @@ class BoundLoss(ABC):
         if weight_row is not None:
             self._set_weights(groups, weight_row)
         self.total_weight = float(self.weight_group @ self.segments.sizes)
+        self.across: Across = Alone()
+
+    def join(self, across: Across) -> "BoundLoss":
+        """Make this the part of a loss whose other groups are on other machines."""
+        self.across = across
+        self.total_weight = across.sum(self.total_weight)
+        return self
 
     def _set_weights(self, groups: Groups, weight_row: NDArray[Any]) -> None:
         bad = ~(np.isfinite(weight_row) & (weight_row > 0))
@@ -94,7 +109,8 @@ class BoundLoss(ABC):
 
     def value(self, score_row: NDArray[Any]) -> float:
         """The loss."""
-        return float(self._value(self.segments.enter(np.asarray(score_row))))
+        value = float(self._value(self.segments.enter(np.asarray(score_row))))
+        return self.across.sum(value) if self._adds_up else value
 
     def gradient_and_curvature(
         self, score_row: NDArray[Any], dtype: Any = np.float64
@@ -126,7 +142,7 @@ class BoundLoss(ABC):
     def _class_weights(self, y_group: NDArray[Any], n_classes: int) -> NDArray[Any]:
         """Weight of the rows in groups of each class, kept off zero."""
         weight = np.bincount(y_group, self.weight_group * self.segments.sizes, n_classes)
-        return np.maximum(weight, 1e-12 * self.total_weight)
+        return np.maximum(self.across.sum(weight), 1e-12 * self.total_weight)
 
     def _scale_rows(self, values: NDArray[Any], weight_group: NDArray[Any]) -> NDArray[Any]:
         """Multiply rows by their group's factor and their own part, in place."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise.losses.across import Across, Alone
 from groupwise.losses.segments import Segments
 
 __all__ = ["session_weights"]
@@ -20,6 +21,7 @@ def session_weights(
     total: float = 1.0,
     weight_row: NDArray[Any] | None = None,
     part_row: NDArray[Any] | None = None,
+    across: Across | None = None,
 ) -> float:
     r"""Weights of rows under the exponential loss with a session term.
 
@@ -42,6 +44,9 @@ def session_weights(
     total : float, default=1.0
     weight_row, part_row : ndarray of shape (n_rows,), default=None
         Weight of each row, and its weight relative to its group's mean.
+    across : Across, default=None
+        Where other machines hold other groups: two numbers are agreed on, the largest exponent
+        and the sum.
 
     Returns
     -------
@@ -67,9 +72,10 @@ def session_weights(
         else:
             term += block.spread(shared) * part
         out[..., rows] = term
-    highest = max(tops)
+    across = Alone() if across is None else across
+    highest = across.max(max(tops))
     relative = np.exp(np.array(tops) - highest)
-    value = float(relative @ np.array(sums))
+    value = across.sum(float(relative @ np.array(sums)))
     for (rows, _), factor in zip(segments.blocks, relative, strict=True):
         out[..., rows] *= factor * total / ((1.0 + gamma) * value)
     return float(np.log(value)) + highest

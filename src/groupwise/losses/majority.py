@@ -81,6 +81,8 @@ class MajorityLoss(GroupLoss):
 class _Exponential(BoundLoss):
     """The log-sum-exp over rows (two classes) or over rows and other classes."""
 
+    _adds_up = False
+
     def __init__(
         self,
         y_group: NDArray[np.intp],
@@ -108,6 +110,7 @@ class _Exponential(BoundLoss):
             total=total,
             weight_row=self._weight_row,
             part_row=self.part_row,
+            across=self.across,
         )
 
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:

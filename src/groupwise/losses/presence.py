@@ -78,12 +78,12 @@ class _NoisyOr(BoundLoss):
         self._log_part = np.log(part)
 
     def init_score(self) -> NDArray[Any]:
-        weight = [self.weight_group[self.positive].sum(), self.weight_group[~self.positive].sum()]
+        weight = self.across.sum(np.bincount(self.positive, self.weight_group, 2)[::-1].copy())
         if min(weight) == 0:  # no best constant: as far as a single row in all would go
             return np.array([np.log((weight[0] + 0.5) / (weight[1] + 0.5))])
 
         def loss(score: float) -> float:
-            return float(self._loss(np.log(self.segments.sizes) + _log_softplus(score)))
+            return self.across.sum(self._loss(np.log(self.segments.sizes) + _log_softplus(score)))
 
         best = minimize_scalar(
             loss, bounds=(-30.0, 30.0), method="bounded", options={"xatol": 1e-9}
@@ -201,7 +201,7 @@ class _SmoothMax(BoundLoss):
         self._log_part: Any = 0.0 if self.part_row is None else np.log(self.part_row)
 
     def init_score(self) -> NDArray[Any]:
-        weight = np.bincount(self.y_group, self.weight_group, 2)
+        weight = self.across.sum(np.bincount(self.y_group, self.weight_group, 2))
         weight = np.maximum(weight, 1e-12 * weight.sum())
         return np.log(weight[1:] / weight[:1])
 

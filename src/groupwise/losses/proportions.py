@@ -100,7 +100,7 @@ class _CountLikelihood(BoundLoss):
         self._sums = PoissonBinomial(self.count_group, self.segments)
 
     def init_score(self) -> NDArray[Any]:
-        positive = self.weight_group @ self.count_group
+        positive = self.across.sum(float(self.weight_group @ self.count_group))
         floor = 1e-12 * self.total_weight
         odds = max(positive, floor) / max(self.total_weight - positive, floor)
         return np.array([np.log(odds)])
@@ -125,7 +125,7 @@ class _RelativeEntropy(BoundLoss):
         _check_whole_groups(self.count_group.sum(axis=0), self.segments.of_groups, groups)
 
     def init_score(self) -> NDArray[Any]:
-        weight = self.count_group @ self.weight_group
+        weight = self.across.sum(self.count_group @ self.weight_group)
         return np.log(np.maximum(weight / weight.sum(), 1e-12))
 
     def _tilted(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -224,7 +224,8 @@ class _Shares(BoundLoss):
 
     def init_score(self) -> NDArray[Any]:
         weight = self.weight_group * self.segments.sizes
-        share = np.clip(self.share_group @ weight / weight.sum(), 1e-12, 1.0 - 1e-12)
+        total = self.across.sum(self.share_group @ weight)
+        share = np.clip(total / self.total_weight, 1e-12, 1.0 - 1e-12)
         if self.n_classes == 2:
             return np.array([np.log(share / (1.0 - share))])
         return np.log(share)

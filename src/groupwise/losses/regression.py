@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.median import weighted_median
 
 __all__ = ["GroupMeanLoss"]
 
@@ -77,10 +78,9 @@ class _GroupMean(BoundLoss):
     def init_score(self) -> NDArray[Any]:
         weight = self.weight_group * self.segments.sizes
         if np.isinf(self.delta):
-            return np.array([weight @ self.mean_group / weight.sum()])
-        order = np.argsort(self.mean_group)  # Huber: from the median, which no outlier moves
-        middle = np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2.0)
-        return self.mean_group[order[middle : middle + 1]]
+            return np.array([self.across.sum(weight @ self.mean_group) / self.total_weight])
+        # Huber: from the median, which no outlier moves
+        return np.array([weighted_median(self.mean_group, weight, self.across)])
 
     def _value(self, score: NDArray[Any]) -> float:
         error = np.abs(self._mean_score(score) - self.mean_group)
