@@ -33,6 +33,7 @@ ROOMS = [
     "tables",
     "jobs",
     "io",
+    "dask",
     "testing",
     "report",
     "reproduce",

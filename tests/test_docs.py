@@ -28,6 +28,8 @@ WITH_COMMANDS = [page for page in SITE if "```bash\n" in page.read_text()]
 def test_docstrings(name):
     if name.endswith("._torch"):
         pytest.importorskip("torch", reason="the extra torch is not installed")
+    if name.startswith("groupwise.dask"):
+        pytest.importorskip("distributed", reason="the extra dask is not installed")
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
 

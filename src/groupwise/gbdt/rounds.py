@@ -96,12 +96,26 @@ class Watch:
         return int(np.argmin(self.history["valid"])) + 1
 
 
-def boost(run: EngineRun, objective: GroupObjective, n_rounds: int, watch: Watch) -> int:
-    """Grow up to ``n_rounds`` rounds; how many of them to keep."""
-    for index in range(n_rounds):
+def boost(
+    run: EngineRun,
+    objective: GroupObjective,
+    n_rounds: int,
+    watch: Watch,
+    *,
+    begun: int = 0,
+    after_round: Callable[[int], None] | None = None,
+) -> int:
+    """Grow up to ``n_rounds`` rounds, ``begun`` of which there are; how many of them to keep.
+
+    ``after_round`` is told how many rounds there are, after each that is not the last by some
+    rule to stop.
+    """
+    for index in range(begun, n_rounds):
         if not run.grow(objective):
             logger.info("round %d: no split is possible any more", index + 1)
             return watch.best(index)
         if not watch.idle and watch.look(run, objective.loss, index):
             return watch.best(index + 1)
+        if after_round is not None:
+            after_round(index + 1)
     return watch.best(n_rounds)

@@ -9,10 +9,18 @@ from groupwise.boosting.hist_trees import lightgbm_input as scipy_matrix
 from groupwise.boosting.hist_trees import thread_count
 from groupwise.gbdt.engine import Objective, TreeOptions
 
-__all__ = ["XGBoostEngine", "XGBoostModel"]
+__all__ = [
+    "XGBoostEngine",
+    "XGBoostModel",
+    "XGBoostRun",
+    "feature_types",
+    "load_xgboost",
+    "tree_params",
+]
 
 
-def _xgboost() -> Any:
+def load_xgboost() -> Any:
+    """The module, or an error that says which extra is missing."""
     try:
         import xgboost
     except ImportError as error:
@@ -28,38 +36,40 @@ class XGBoostEngine:
     def prepare(self, X: Any, options: TreeOptions) -> Any:
         return _matrix(X, options.categorical_features, options.n_threads)
 
-    def start(self, X: Any, options: TreeOptions, start_score: NDArray[Any]) -> "_XGBoostRun":
-        data = _xgboost().QuantileDMatrix(
+    def start(self, X: Any, options: TreeOptions, start_score: NDArray[Any]) -> "XGBoostRun":
+        data = load_xgboost().QuantileDMatrix(
             scipy_matrix(X),
             label=np.zeros(X.shape[0], dtype=np.float32),
             base_margin=start_score,
             max_bin=options.extra.get("max_bin", options.max_bins),
-            feature_types=_feature_types(X.shape[1], options.categorical_features),
+            feature_types=feature_types(X.shape[1], options.categorical_features),
             enable_categorical=bool(options.categorical_features),
             nthread=options.n_threads,
         )
         n_outputs = 1 if start_score.ndim == 1 else start_score.shape[1]
         threads = thread_count(options.n_threads, X)
-        booster = _xgboost().Booster(_params(options, n_outputs, threads), [data])
-        return _XGBoostRun(booster, data, options)
+        booster = load_xgboost().Booster(tree_params(options, n_outputs, threads), [data])
+        return XGBoostRun(booster, data, options)
 
 
-def _feature_types(n_features: int, categorical: tuple[int, ...]) -> list[str] | None:
+def feature_types(n_features: int, categorical: tuple[int, ...]) -> list[str] | None:
+    """XGBoost's word for each column, where some hold categories."""
     if not categorical:
         return None
     return ["c" if column in categorical else "q" for column in range(n_features)]
 
 
 def _matrix(X: Any, categorical: tuple[int, ...], n_threads: int | None) -> Any:
-    return _xgboost().DMatrix(
+    return load_xgboost().DMatrix(
         scipy_matrix(X),
-        feature_types=_feature_types(X.shape[1], categorical),
+        feature_types=feature_types(X.shape[1], categorical),
         enable_categorical=bool(categorical),
         nthread=n_threads,
     )
 
 
-def _params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
+def tree_params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
+    """The options in XGBoost's words."""
     params: dict[str, Any] = {
         "tree_method": "hist",
         "base_score": 0.0,
@@ -83,7 +93,9 @@ def _params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, A
     return params | options.extra
 
 
-class _XGBoostRun:
+class XGBoostRun:
+    """Boosting on a live booster and the matrix it grows on."""
+
     def __init__(self, booster: Any, data: Any, options: TreeOptions):
         self.booster = booster
         self.data = data
@@ -127,7 +139,7 @@ class XGBoostModel:
     def booster(self) -> Any:
         """The live booster."""
         if self._booster is None:
-            self._booster = _xgboost().Booster({"nthread": self.n_threads or 0})
+            self._booster = load_xgboost().Booster({"nthread": self.n_threads or 0})
             self._booster.load_model(bytearray(self.text.encode()))
         return self._booster
 

@@ -1,0 +1,86 @@
+"""A fit that was broken off, on disk."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from groupwise.files import write_text
+
+__all__ = ["Checkpoint", "Kept", "read_checkpoint"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where a fit was.
+
+    Attributes
+    ----------
+    n_rounds : int
+    history : dict
+        The losses so far.
+    booster : str
+        XGBoost's JSON.
+    """
+
+    n_rounds: int
+    history: dict[str, list[float]]
+    booster: str
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often to write, and what the fit is.
+
+    Attributes
+    ----------
+    path : str
+        On a disk that the workers and the caller share.
+    every : int
+        Rounds between two files; each replaces the one before.
+    fit : dict
+        Settings and digests of the data: a file of another fit is refused.
+    kept : Kept, default=None
+        To go on from.
+    """
+
+    path: str
+    every: int
+    fit: dict[str, Any] = field(default_factory=dict)
+    kept: Kept | None = None
+
+    def write(self, kept: Kept) -> None:
+        """Write the file, whole or not at all."""
+        text = {"format": _FORMAT, "fit": self.fit, **vars(kept)}
+        write_text(self.path, json.dumps(text))
+
+
+def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> Kept | None:
+    """Where the fit was, or ``None`` if there is no file.
+
+    Raises
+    ------
+    ValueError
+        If the file is of another fit (the message names what differs) or no checkpoint at all.
+    """
+    path = Path(path)
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["format"] != _FORMAT:
+            raise ValueError(f"{path}: checkpoints of format {found['format']} are not known")
+        kept = Kept(found["n_rounds"], found["history"], found["booster"])
+        before = found["fit"]
+    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no checkpoint of groupwise") from error
+    differs = sorted(key for key in fit.keys() | before.keys() if fit.get(key) != before.get(key))
+    if differs:
+        raise ValueError(
+            f"{path} is the checkpoint of another fit: {differs[0]} was "
+            f"{before.get(differs[0])!r} and is {fit.get(differs[0])!r}; remove the file to begin "
+            "anew"
+        )
+    return kept

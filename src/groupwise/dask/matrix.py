@@ -1,0 +1,75 @@
+"""XGBoost's binned matrix from partitions that are fetched one at a time."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import xgboost
+from numpy.typing import NDArray
+
+from groupwise.gbdt.engine import TreeOptions
+from groupwise.gbdt.xgboost_engine import feature_types
+
+__all__ = ["binned"]
+
+
+class _Batches(xgboost.DataIter):
+    def __init__(
+        self,
+        fetch: Sequence[Callable[[], NDArray[Any]]],
+        margins: Sequence[NDArray[Any]] | None,
+        types: list[str] | None,
+    ):
+        self._fetch, self._margins, self._types = fetch, margins, types
+        self._at = 0
+        super().__init__(release_data=True)
+
+    def reset(self) -> None:
+        self._at = 0
+
+    def next(self, input_data: Any) -> bool:
+        if self._at == len(self._fetch):
+            return False
+        X = self._fetch[self._at]()
+        given: dict[str, Any] = {"label": np.zeros(len(X), np.float32)}
+        if self._margins is not None:
+            given["base_margin"] = self._margins[self._at]
+        input_data(data=X, feature_types=self._types, **given)
+        self._at += 1
+        return True
+
+
+def binned(
+    fetch: Sequence[Callable[[], NDArray[Any]]],
+    options: TreeOptions,
+    n_features: int,
+    n_threads: int,
+    *,
+    margins: Sequence[NDArray[Any]] | None = None,
+    like: Any = None,
+) -> Any:
+    """Bin the rows of this worker at cuts that all workers agree on.
+
+    Parameters
+    ----------
+    fetch : sequence of callables
+        Each gives the rows of one partition; called a few times, one after the other, so that no
+        more than one partition need be in memory.
+    options : TreeOptions
+    n_features, n_threads : int
+    margins : sequence of ndarray, default=None
+        Scores of each partition's rows that boosting starts from.
+    like : QuantileDMatrix, default=None
+        Take the cuts of this one.
+
+    Returns
+    -------
+    matrix : xgboost.QuantileDMatrix
+    """
+    return xgboost.QuantileDMatrix(
+        _Batches(fetch, margins, feature_types(n_features, options.categorical_features)),
+        max_bin=options.extra.get("max_bin", options.max_bins),
+        enable_categorical=bool(options.categorical_features),
+        nthread=n_threads,
+        ref=like,
+    )

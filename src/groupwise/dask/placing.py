@@ -1,0 +1,151 @@
+"""Which worker trains on which partition: neighbours together, the same on every run."""
+
+from typing import Any
+
+import dask
+import distributed
+import numpy as np
+from distributed import Client, Future
+from numpy.typing import NDArray
+
+from groupwise.dask.inputs import LazyRows
+from groupwise.dask.parts import Facts, Recipe, make_ready
+from groupwise.dask.training import Share
+from groupwise.exceptions import GroupDataError
+
+__all__ = ["ReadyRows", "make_rows_ready", "place"]
+
+
+class ReadyRows:
+    """Partitions made ready on the workers.
+
+    Attributes
+    ----------
+    rows, facts, held_rows, held_facts : list of Future
+        One per partition.
+    summary, held_summary : list of dict
+        A few numbers of each partition.
+    """
+
+    def __init__(self, client: Client, columns: list[list[Future]]):
+        self.rows, self.facts, self.held_rows, self.held_facts = columns
+        n = len(self.rows)
+        found = client.gather(
+            client.map(Facts.summary, [*self.facts, *self.held_facts], pure=False)
+        )
+        self.summary, self.held_summary = found[:n], found[n:]
+
+    def total(self, what: str) -> int:
+        """Sum over the partitions of a number of the summary."""
+        return sum(part[what] for part in self.summary)
+
+    def total_held(self, what: str) -> int:
+        """The same for held-out rows."""
+        return sum(part[what] for part in self.held_summary)
+
+
+def make_rows_ready(
+    client: Client, rows: LazyRows, recipe: Recipe, workers: list[str]
+) -> ReadyRows:
+    """Check and sort every partition, on the worker that will train on it where that is free."""
+    none = [None] * rows.n_partitions
+    ready = [
+        dask.delayed(make_ready, nout=4)(*parts, number, recipe)
+        for number, parts in enumerate(
+            zip(rows.X, rows.y, rows.groups or none, rows.weight or none, strict=True)
+        )
+    ]
+    owner = _owners(rows.n_partitions, len(workers))
+    # a shuffle leaves its partitions where it likes; all others are read where they are wanted
+    calls: list[tuple[NDArray[np.intp], list[str] | None]] = [(np.arange(len(ready)), None)]
+    if not rows.shuffled:
+        calls = [(np.flatnonzero(owner == r), [workers[r]]) for r in np.unique(owner)]
+    columns: list[list[Any]] = [[None] * len(ready) for _ in range(4)]
+    for numbers, where in calls:
+        wanted = [ready[number][k] for k in range(4) for number in numbers]
+        futures = iter(client.compute(wanted, workers=where))
+        for column in columns:
+            for number in numbers:
+                column[number] = next(futures)
+    return ReadyRows(client, columns)
+
+
+def place(
+    client: Client, ready: ReadyRows, held: ReadyRows | None, workers: list[str]
+) -> dict[str, Share]:
+    """Settle every partition on its worker.
+
+    Parameters
+    ----------
+    client : Client
+    ready : ReadyRows
+    held : ReadyRows or None
+        Held-out rows that were passed apart; by default those of ``ready``.
+    workers : list of str
+
+    Returns
+    -------
+    shares : dict of str to Share
+        By the worker's address, in the order of the ranks; each has rows to train on.
+    """
+    n_rows = np.array([part["n_rows"] for part in ready.summary])
+    if n_rows.sum() == 0:
+        raise GroupDataError("there are no rows to train on")
+    owner = _owners(len(n_rows), len(workers))
+    filled = np.flatnonzero(n_rows)
+    # a partition without rows to train on goes with the nearest that has some
+    nearest = filled[np.abs(filled[:, None] - np.arange(len(n_rows))).argmin(axis=0)]
+    ranks, owner = np.unique(owner[nearest], return_inverse=True)
+    workers = [_by_content(client, ready.rows, workers)[rank] for rank in ranks]
+    columns = [(ready.rows, owner), (ready.facts, owner)]
+    if held is None:
+        columns += [(ready.held_rows, owner), (ready.held_facts, owner)]
+    else:
+        held_owner = _owners(len(held.rows), len(workers))
+        columns += [(held.rows, held_owner), (held.facts, held_owner)]
+    settled = [_settled(client, futures, where, workers) for futures, where in columns]
+    return {
+        address: Share(
+            *(
+                [futures[number] for number in np.flatnonzero(where == rank)]
+                for futures, (_, where) in zip(settled, columns, strict=True)
+            )
+        )
+        for rank, address in enumerate(workers)
+    }
+
+
+def _owners(n_partitions: int, n_workers: int) -> NDArray[np.intp]:
+    return np.arange(n_partitions) * min(n_workers, n_partitions) // n_partitions
+
+
+def _by_content(client: Client, futures: list[Future], workers: list[str]) -> list[str]:
+    """The workers in the order of the partitions they hold."""
+    held: dict[str, list[int]] = {address: [] for address in workers}
+    where = client.who_has(futures)
+    for number, future in enumerate(futures):
+        for address in where[future.key]:
+            held.setdefault(address, []).append(number)
+    last = len(futures)
+    return sorted(held, key=lambda address: (float(np.mean(held[address] or last)), address))
+
+
+def _settled(
+    client: Client, futures: list[Future], owner: NDArray[np.intp], workers: list[str]
+) -> list[Future]:
+    """The same partitions, moved where they are not with their owner."""
+    where = client.who_has(futures)
+    settled = []
+    for future, rank in zip(futures, owner.tolist(), strict=True):
+        address = workers[rank]
+        if address not in where[future.key]:
+            future = client.submit(
+                _itself, future, workers=[address], allow_other_workers=False, pure=False
+            )
+        settled.append(future)
+    distributed.wait(settled)
+    return settled
+
+
+def _itself(part: Any) -> Any:
+    return part

@@ -1,0 +1,141 @@
+"""Numbers of rows from means or totals of groups, by boosted trees on a Dask cluster."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from distributed import Client
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from groupwise.dask.base import BaseDaskGroupBoost
+from groupwise.dask.inputs import LazyRows
+from groupwise.dask.predicting import by_group, by_row
+from groupwise.exceptions import GroupDataError
+from groupwise.gbdt import GroupBoostRegressor
+from groupwise.groups import Groups
+from groupwise.losses import GroupLoss, GroupMeanLoss
+
+__all__ = ["DaskGroupBoostRegressor"]
+
+
+class DaskGroupBoostRegressor(RegressorMixin, BaseDaskGroupBoost):
+    """A :class:`~groupwise.gbdt.GroupBoostRegressor` fitted to rows on a Dask cluster.
+
+    Parameters
+    ----------
+    estimator : GroupBoostRegressor, default=None
+        The settings, with ``engine="xgboost"``; ``None`` for the default ones.
+    client, repartition, checkpoint, checkpoint_every
+        As in :class:`DaskGroupBoostClassifier`.
+
+    Attributes
+    ----------
+    estimator_ : GroupBoostRegressor
+        The fitted model of one machine.
+
+    See Also
+    --------
+    groupwise.gbdt.GroupBoostRegressor : The same on one machine.
+    """
+
+    def __init__(
+        self,
+        estimator: GroupBoostRegressor | None = None,
+        *,
+        client: Client | None = None,
+        repartition: bool = True,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 10,
+    ):
+        self.estimator = estimator
+        self.client = client
+        self.repartition = repartition
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+
+    def _default(self) -> GroupBoostRegressor:
+        return GroupBoostRegressor(engine="xgboost")
+
+    def _loss_of(self, model: Any) -> tuple[GroupLoss, int]:
+        return GroupMeanLoss(model.huber_delta), 2
+
+    def _learn_targets(self, client: Client, model: Any, rows: LazyRows) -> Any:
+        if model.target not in ("mean", "total"):
+            raise ValueError(f"target must be 'mean' or 'total', got {model.target!r}")
+        if rows.y_columns is not None:
+            raise GroupDataError("y must hold one number a row, it is a table")
+        return partial(_means, model)
+
+    def predict(self, X: Any) -> Any:
+        """Numbers of rows, lazy: a Dask Series for a DataFrame, an array for an array."""
+        return by_row(X, self._fitted().predict, None, np.empty(0))
+
+    def predict_groups(self, X: Any, groups: Any = None) -> Any:
+        """Mean or total of each group, lazy: a Dask Series indexed by the group's id."""
+        meta = pd.Series(np.empty(0), name="predicted")
+        return self._on_groups(X, None, groups, partial(_number_lines, self._fitted()), meta)
+
+    def evaluate_groups(self, X: Any, y: Any, groups: Any = None) -> Any:
+        """How each group is predicted, lazy.
+
+        Returns
+        -------
+        lines : Dask DataFrame
+            Indexed by the group's id: ``rows``, ``truth`` and ``predicted``.
+        """
+        meta = pd.DataFrame(
+            {"rows": np.empty(0, np.intp), "truth": np.empty(0), "predicted": np.empty(0)}
+        )
+        return self._on_groups(X, y, groups, partial(_truth_lines, self._fitted()), meta)
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> Any:
+        """R squared over groups as a lazy scalar."""
+        lines = self.evaluate_groups(X, y, groups)
+        truth = lines["truth"]
+        error = ((truth - lines["predicted"]) ** 2).sum()
+        return 1.0 - error / ((truth - truth.mean()) ** 2).sum()
+
+    def _on_groups(self, X: Any, y: Any, groups: Any, conclude: Any, meta: Any) -> Any:
+        model = self._fitted()
+        return by_group(
+            self._client(),
+            X,
+            y,
+            model.group_column if groups is None else groups,
+            partial(_rows_and_truth, model),
+            conclude,
+            meta,
+            n_numbers=1 if y is None else 2,
+            repartition=self.repartition,
+        )
+
+
+def _means(model: GroupBoostRegressor, y: Any, groups: Groups) -> NDArray[Any]:
+    """The group's mean on each of its rows, finite."""
+    number = np.asarray(y, dtype=np.float64)
+    if not np.isfinite(number).all():
+        row = int(np.argmin(np.isfinite(number)))
+        raise GroupDataError(f"y must hold a finite number on every row; row {row} does not")
+    return model._means(number, groups)
+
+
+def _rows_and_truth(model: GroupBoostRegressor, X: Any, y: Any) -> NDArray[Any]:
+    predicted = model.predict(X)
+    return predicted[:, None] if y is None else np.column_stack([predicted, np.asarray(y, float)])
+
+
+def _number_lines(model: GroupBoostRegressor, numbers: NDArray[Any], groups: Groups) -> pd.Series:
+    return pd.Series(model._of_groups(numbers[:, 0], groups), name="predicted")
+
+
+def _truth_lines(model: GroupBoostRegressor, numbers: NDArray[Any], groups: Groups) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "rows": groups.sizes,
+            "truth": groups.one_per_group(numbers[:, 1]),
+            "predicted": model._of_groups(numbers[:, 0], groups),
+        }
+    )

@@ -1,0 +1,202 @@
+"""The model of a cluster is the model of one machine."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+import dask.dataframe as dd
+
+from groupwise import Groups
+from groupwise.dask import DaskGroupBoostClassifier, DaskGroupBoostRegressor
+from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
+from groupwise.io import load_model, save_model
+
+LOSSES = [
+    ("majority", 2, 3e-7),  # weights are rounded to float32 relative to each block's largest
+    ("majority", 3, 3e-7),
+    ("majority_softmax", 2, 0.0),
+    ("majority_softmax", 3, 0.0),
+    ("presence", 2, 2e-7),  # the start score is found by a search that stops at 1e-8
+    ("presence_lse", 2, 0.0),
+    ("proportions", 2, 0.0),
+    ("proportions", 3, 0.0),
+    ("proportions_squared", 2, 0.0),
+    ("proportions_squared", 3, 0.0),
+]
+
+
+def booster(loss="majority", **options):
+    options = {"n_estimators": 12, "max_depth": 3, "random_state": 0} | options
+    return GroupBoostClassifier(loss, engine="xgboost", n_threads=1, **options)
+
+
+@pytest.mark.parametrize(("loss", "n_classes", "tol"), LOSSES)
+@pytest.mark.parametrize("n_partitions", [3, 7])
+def test_every_loss_is_that_of_one_machine(
+    client, coarse, loss, n_classes, tol, n_partitions, cut, apart
+):
+    X, y, groups = coarse(n_classes=n_classes, seed=n_partitions)
+    one = booster(loss).fit(X, y, groups=groups)
+    many = DaskGroupBoostClassifier(booster(loss), client=client)
+    many.fit(cut(X, n_partitions), cut(y, n_partitions), groups=cut(groups, n_partitions))
+    assert apart(many.estimator_, one, X) <= tol
+    assert many.estimator_.n_groups_ == one.n_groups_
+    np.testing.assert_array_equal(many.classes_, one.classes_)
+
+
+@pytest.mark.parametrize("loss", ["majority", "proportions"])
+def test_one_worker_is_no_exception(one_worker, coarse, loss, cut, apart):
+    X, y, groups = coarse()
+    one = booster(loss).fit(X, y, groups=groups)
+    many = DaskGroupBoostClassifier(booster(loss), client=one_worker)
+    many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3))
+    assert apart(many.estimator_, one, X) <= 3e-7
+
+
+@pytest.mark.parametrize("target", ["mean", "total"])
+@pytest.mark.parametrize("huber_delta", [None, 2.0])
+def test_means_and_totals(client, coarse, target, huber_delta, cut, apart):
+    X, _, groups = coarse()
+    encoded = Groups(groups)
+    value = np.nan_to_num(X[:, 1]) / 3.0
+    y = encoded.spread(encoded.sum(value) if target == "total" else encoded.mean(value))
+    settings = GroupBoostRegressor(
+        target, huber_delta=huber_delta, engine="xgboost", n_estimators=12, n_threads=1
+    )
+    one = clone(settings).fit(X, y, groups=groups)
+    many = DaskGroupBoostRegressor(settings, client=client)
+    many.fit(cut(X, 5), cut(y, 5), groups=cut(groups, 5))
+    assert apart(many.estimator_, one, X) <= 1e-6
+    score = many.score(cut(X, 5), cut(y, 5), cut(groups, 5))
+    assert float(client.compute(score).result()) == pytest.approx(one.score(X, y, groups))
+    found = client.compute(many.predict_groups(cut(X, 5), cut(groups, 5))).result().sort_index()
+    np.testing.assert_allclose(found, one.predict_groups(X, groups), rtol=1e-6)
+    assert found.index.tolist() == encoded.names.tolist()
+
+
+def test_frames_with_columns_by_name_and_integer_ids(client, coarse, apart):
+    X, y, groups = coarse()
+    ids = Groups(groups).codes * 7 - 100
+    table = pd.DataFrame(X, columns=list("abcde"))
+    labels = np.where(y == 1, "run", "walk")
+    frame = dd.from_pandas(table.assign(y=labels, g=ids), npartitions=4, sort=False)
+    one = booster().fit(table, labels, groups=ids)
+    many = DaskGroupBoostClassifier(booster(), client=client).fit(frame, "y", groups="g")
+    assert apart(many.estimator_, one, table) <= 3e-7
+    assert many.estimator_.feature_names_in_.tolist() == list("abcde")
+
+
+def test_weights_and_rows_without_weight(client, coarse, cut, apart):
+    X, y, groups = coarse()
+    rng = np.random.default_rng(1)
+    weight = rng.choice([0.0, 0.5, 1.0, 2.0], len(y))
+    one = booster().fit(X, y, groups=groups, sample_weight=weight)
+    many = DaskGroupBoostClassifier(booster(), client=client)
+    many.fit(*(cut(a, 3) for a in (X, y)), groups=cut(groups, 3), sample_weight=cut(weight, 3))
+    assert apart(many.estimator_, one, X) <= 3e-7
+
+
+def test_tables_of_shares(client, coarse, cut, apart):
+    X, y, groups = coarse(n_classes=3)
+    encoded = Groups(groups)
+    shares = encoded.spread(
+        encoded.mean(np.eye(3)[np.random.default_rng(0).integers(0, 3, len(y))])
+    )
+    one = booster("proportions_squared").fit(X, shares, groups=groups)
+    many = DaskGroupBoostClassifier(booster("proportions_squared"), client=client)
+    many.fit(cut(X, 3), cut(shares, 3), groups=cut(groups, 3))
+    assert apart(many.estimator_, one, X) == 0.0
+    score = many.score(cut(X, 3), cut(shares, 3), cut(groups, 3))
+    assert float(client.compute(score).result()) == pytest.approx(one.score(X, shares, groups))
+
+
+def test_early_stopping_on_rows_passed_apart(client, coarse, cut, apart):
+    X, y, groups = coarse()
+    X_val, y_val, groups_val = coarse(n_groups=30, seed=5)
+    settings = booster("presence_lse", n_estimators=60, early_stopping=True, n_iter_no_change=3)
+    one = clone(settings).fit(X, y, groups=groups, X_val=X_val, y_val=y_val, groups_val=groups_val)
+    many = DaskGroupBoostClassifier(settings, client=client).fit(
+        cut(X, 3),
+        cut(y, 3),
+        groups=cut(groups, 3),
+        X_val=cut(X_val, 2),
+        y_val=cut(y_val, 2),
+        groups_val=cut(groups_val, 2),
+    )
+    assert many.estimator_.best_iteration_ == one.best_iteration_ < 60
+    for name in ("train", "valid"):
+        np.testing.assert_allclose(
+            many.estimator_.evals_result_[name], one.evals_result_[name], rtol=1e-12
+        )
+    assert apart(many.estimator_, one, X) == 0.0
+
+
+def test_held_out_groups_do_not_depend_on_partitions(client, one_worker, coarse, cut, apart):
+    X, y, groups = coarse()
+    settings = booster("majority_softmax", n_estimators=40, early_stopping=True)
+    models = [
+        DaskGroupBoostClassifier(settings, client=where)
+        .fit(cut(X, n), cut(y, n), groups=cut(groups, n))
+        .estimator_
+        for where, n in ((client, 3), (client, 7), (one_worker, 2))
+    ]
+    for other in models[1:]:
+        assert apart(models[0], other, X) == 0.0
+        assert models[0].best_iteration_ == other.best_iteration_
+        np.testing.assert_allclose(
+            models[0].evals_result_["valid"], other.evals_result_["valid"], rtol=1e-12
+        )
+
+
+def test_continued_models(client, coarse, cut, apart):
+    X, y, groups = coarse()
+    first = booster("majority_softmax", n_estimators=5).fit(X, y, groups=groups)
+    one = booster("majority_softmax", n_estimators=5).fit(X, y, groups=groups, init_model=first)
+    many = DaskGroupBoostClassifier(booster("majority_softmax", n_estimators=5), client=client)
+    many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3), init_model=first)
+    assert many.estimator_.best_iteration_ == 10
+    assert apart(many.estimator_, one, X) == 0.0
+
+
+def test_the_model_is_an_ordinary_one(client, coarse, tmp_path, cut):
+    X, y, groups = coarse()
+    many = DaskGroupBoostClassifier(booster(), client=client)
+    many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3))
+    assert type(many.estimator_) is GroupBoostClassifier
+    loaded = load_model(save_model(many.estimator_, tmp_path / "model.skops"))
+    np.testing.assert_array_equal(loaded.predict_proba(X), many.estimator_.predict_proba(X))
+
+
+@pytest.mark.parametrize("options", [{"feature_fraction": 0.6}, {"max_leaves": 5}, {"max_bins": 8}])
+def test_options_of_trees(client, coarse, options, cut, apart):
+    X, y, groups = coarse()
+    one = booster("majority_softmax", **options).fit(X, y, groups=groups)
+    many = DaskGroupBoostClassifier(booster("majority_softmax", **options), client=client)
+    many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3))
+    if "max_bins" in options:  # more values than bins: cuts are found by each worker's sketch
+        assert (
+            np.corrcoef(many.estimator_.decision_function(X), one.decision_function(X))[0, 1] > 0.9
+        )
+    else:
+        assert apart(many.estimator_, one, X) == 0.0
+
+
+def test_categories(client, coarse, cut, apart):
+    X, y, groups = coarse()
+    X = np.nan_to_num(X)
+    settings = booster("majority_softmax", categorical_features=[1, 2])
+    one = clone(settings).fit(X, y, groups=groups)
+    many = DaskGroupBoostClassifier(settings, client=client)
+    many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3))
+    assert apart(many.estimator_, one, X) == 0.0
+
+
+def test_each_row_a_group(client, coarse, cut, apart):
+    X, y, _ = coarse()
+    one = booster("majority_softmax").fit(X, y)
+    many = DaskGroupBoostClassifier(booster("majority_softmax"), client=client)
+    many.fit(cut(X, 3), cut(y, 3))
+    assert apart(many.estimator_, one, X) == 0.0
