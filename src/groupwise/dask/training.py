@@ -62,7 +62,13 @@ class Outcome:
 
 
 class _Run(XGBoostRun):
-    """A run whose worker may hold none of the held-out rows."""
+    """A run whose worker may hold none of the held-out rows, and that can be taken up again."""
+
+    params: dict[str, Any]
+
+    def reload(self, text: str) -> None:
+        """Go on from a booster as it was written."""
+        self.booster = xgboost.Booster(self.params, [self.data], bytearray(text.encode()))
 
     def round_score(self, X: Any, index: int) -> NDArray[Any]:
         return np.zeros(0) if X is None else super().round_score(X, index)
@@ -174,7 +180,7 @@ def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
         plan.n_rounds,
         watch,
         begun=run.n_rounds,
-        after_round=_writer(plan.checkpoint, run, watch) if rank == 0 else None,
+        after_round=_keeper(plan, run, watch, rank),
     )
     return Outcome(before.extended(run.model(n_kept)), n_kept, watch.history)
 
@@ -186,11 +192,11 @@ def _nothing(progress: Any) -> None:
 def _started(data: Any, plan: Plan, n_outputs: int, n_threads: int) -> _Run:
     params = tree_params(plan.options, n_outputs, n_threads)
     kept = plan.checkpoint.kept if plan.checkpoint else None
-    if kept is None:
-        return _Run(xgboost.Booster(params, [data]), data, plan.options)
-    booster = xgboost.Booster(params, [data], bytearray(kept.booster.encode()))
-    run = _Run(booster, data, plan.options)
-    run.n_rounds = kept.n_rounds
+    run = _Run(xgboost.Booster(params, [data]), data, plan.options)
+    run.params = params
+    if kept is not None:
+        run.reload(kept.booster)
+        run.n_rounds = kept.n_rounds
     return run
 
 
@@ -205,13 +211,22 @@ def _held(held: _Rows, plan: Plan, before: GroupTrees, run: _Run, across: Collec
     return watched
 
 
-def _writer(checkpoint: Checkpoint | None, run: _Run, watch: Watch) -> Callable[[int], None] | None:
+def _keeper(plan: Plan, run: _Run, watch: Watch, rank: int) -> Callable[[int], None] | None:
+    """What writes the checkpoints, if there are to be any."""
+    checkpoint = plan.checkpoint
     if checkpoint is None:
         return None
+    # XGBoost's random generators cannot be written: all begin anew with them at a checkpoint, so
+    # that a fit that goes on from one draws the same rows and columns
+    options = plan.options
+    draws = options.subsample < 1 or options.feature_fraction < 1 or bool(options.extra)
 
     def after_round(n_rounds: int) -> None:
         if n_rounds % checkpoint.every == 0:
             text = run.booster.save_raw("json").decode()
-            checkpoint.write(Kept(n_rounds, watch.history, text))
+            if rank == 0:
+                checkpoint.write(Kept(n_rounds, watch.history, text))
+            if draws:
+                run.reload(text)
 
     return after_round

@@ -1,0 +1,83 @@
+"""A fit that goes on from a checkpoint ends in the same model, bit for bit."""
+
+import json
+
+import pytest
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+from groupwise.dask import DaskGroupBoostClassifier
+from groupwise.dask.checkpoint import Checkpoint, Kept, read_checkpoint
+from groupwise.gbdt import GroupBoostClassifier
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "majority"},
+        {"loss": "presence", "early_stopping": True, "n_iter_no_change": 20},
+        {"loss": "majority_softmax", "subsample": 0.7, "feature_fraction": 0.6},
+    ],
+    ids=["plain", "early stopping", "random draws"],
+)
+def test_a_continued_fit_is_the_same_fit(client, coarse, cut, tmp_path, options):
+    X, y, groups = coarse()
+
+    def fitted(n_rounds, path=None):
+        settings = GroupBoostClassifier(
+            engine="xgboost", n_estimators=n_rounds, n_threads=1, random_state=0, **options
+        )
+        many = DaskGroupBoostClassifier(
+            settings, client=client, checkpoint=path, checkpoint_every=5
+        )
+        return many.fit(cut(X, 4), cut(y, 4), groups=cut(groups, 4)).estimator_
+
+    path = tmp_path / "fit.json"
+    # random draws begin anew at every checkpoint
+    through = fitted(24, tmp_path / "other.json" if "subsample" in options else None)
+    fitted(13, path)
+    assert json.loads(path.read_text())["n_rounds"] == 10
+    continued = fitted(24, path)
+    assert continued.trees_.parts[0].text == through.trees_.parts[0].text
+    assert continued.trees_.init_score.tolist() == through.trees_.init_score.tolist()
+    assert continued.evals_result_ == through.evals_result_
+    assert continued.best_iteration_ == through.best_iteration_
+
+
+def test_a_checkpoint_of_another_fit_is_refused(client, coarse, cut, tmp_path):
+    path = tmp_path / "fit.json"
+
+    def fit(seed, **options):
+        X, y, groups = coarse(seed=seed)
+        settings = GroupBoostClassifier(engine="xgboost", n_estimators=4, n_threads=1, **options)
+        many = DaskGroupBoostClassifier(
+            settings, client=client, checkpoint=path, checkpoint_every=2
+        )
+        return many.fit(cut(X, 2), cut(y, 2), groups=cut(groups, 2))
+
+    fit(0, random_state=0)
+    with pytest.raises(ValueError, match=r"another fit: max_depth was '3' and is '2'"):
+        fit(0, random_state=0, max_depth=2)
+    with pytest.raises(ValueError, match="checkpoint of another fit: data was"):
+        fit(1, random_state=0)
+
+
+def test_files_that_are_no_checkpoints(tmp_path):
+    path = tmp_path / "fit.json"
+    assert read_checkpoint(path, {}) is None
+    Checkpoint(str(path), 5, {"a": 1}).write(Kept(5, {"train": [0.5]}, "{}"))
+    assert read_checkpoint(path, {"a": 1}) == Kept(5, {"train": [0.5]}, "{}")
+    for text in ("{", "[]", "{}"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="is no checkpoint of groupwise"):
+            read_checkpoint(path, {})
+    path.write_text('{"format": 9}')
+    with pytest.raises(ValueError, match="format 9"):
+        read_checkpoint(path, {})
+
+
+def test_checkpoints_need_a_positive_distance(client, coarse, cut):
+    X, y, groups = coarse()
+    many = DaskGroupBoostClassifier(client=client, checkpoint="fit.json", checkpoint_every=0)
+    with pytest.raises(ValueError, match="checkpoint_every must be at least 1, got 0"):
+        many.fit(cut(X, 2), cut(y, 2), groups=cut(groups, 2))

@@ -1,0 +1,100 @@
+"""A worker that is killed in the middle of a fit: one clear error, and the way on from there."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+import distributed
+
+from groupwise.dask import DaskGroupBoostClassifier, WorkerLostError
+from groupwise.gbdt import GroupBoostClassifier
+
+
+@pytest.fixture
+def fresh_client():
+    """A cluster of its own: what is killed here must not be missed elsewhere."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def settings(n_rounds, **options):
+    return GroupBoostClassifier(
+        "majority", engine="xgboost", n_estimators=n_rounds, n_threads=1, random_state=0, **options
+    )
+
+
+def killed_when_there(path, pid):
+    """Kill a process as soon as a file is there."""
+
+    def wait_and_kill():
+        until = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=wait_and_kill)
+    thread.start()
+    return thread
+
+
+def within(seconds, function):
+    """What a function gives or raises, in so many seconds."""
+    found = {}
+
+    def run():
+        try:
+            found["value"] = function()
+        except BaseException as error:
+            found["error"] = error
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert not thread.is_alive(), f"not done in {seconds} seconds"
+    if "error" in found:
+        raise found["error"]
+    return found["value"]
+
+
+@pytest.mark.parametrize("which", ["first", "last"])
+def test_a_killed_worker_is_one_clear_error(fresh_client, coarse, cut, tmp_path, which):
+    X, y, groups = coarse(n_groups=60)
+    parts = [cut(array, 4) for array in (X, y, groups)]
+    path = tmp_path / "fit.json"
+    many = DaskGroupBoostClassifier(
+        settings(100_000), client=fresh_client, checkpoint=path, checkpoint_every=5
+    )
+    pids = fresh_client.run(os.getpid)
+    address = sorted(pids)[0 if which == "first" else -1]
+    started = time.monotonic()
+    killer = killed_when_there(path, pids[address])
+    with pytest.raises(WorkerLostError, match="was lost in the middle of the fit") as told:
+        within(60, lambda: many.fit(parts[0], parts[1], groups=parts[2]))
+    killer.join()
+    assert time.monotonic() - started < 60
+    assert isinstance(told.value, RuntimeError)
+    assert not hasattr(many, "estimator_")
+    if which == "last":
+        return
+    # the cluster has a new worker by now or soon; the same fit goes on, to the same model
+    fresh_client.wait_for_workers(2, timeout=30)
+    n_rounds = json.loads(path.read_text())["n_rounds"] + 20
+    again = DaskGroupBoostClassifier(
+        settings(n_rounds), client=fresh_client, checkpoint=path, checkpoint_every=5
+    )
+    within(60, lambda: again.fit(parts[0], parts[1], groups=parts[2]))
+    through = DaskGroupBoostClassifier(settings(n_rounds), client=fresh_client)
+    through.fit(parts[0], parts[1], groups=parts[2])
+    text = [model.estimator_.trees_.parts[0].text for model in (again, through)]
+    assert text[0] == text[1]
