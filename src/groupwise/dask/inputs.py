@@ -63,7 +63,7 @@ def lazy_rows(
     named = [c for value in (y, groups, sample_weight) for c in _names(value)]
     if named:
         features = features.drop(columns=named)
-    n = X.npartitions
+    n = X.npartitions if is_frame(X) else X.numblocks[0]
     return LazyRows(
         X=promises(features, "X", n),
         y=promises(known["y"], "y", n),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.targets import GroupTargets, group_target
-from groupwise.groups import Groups
+from groupwise.groups import Groups, show
 from groupwise.losses import GroupLoss
 
 __all__ = ["Facts", "Recipe", "as_matrix", "make_ready"]
@@ -103,7 +103,7 @@ def make_ready(
             empty = Facts(np.empty(0, np.intp), np.empty(0), None)
             return matrix, empty, matrix, empty
         y_row = recipe.y_row(y, groups)
-        weight_row = None if weight is None else _weights(weight)
+        weight_row = None if weight is None else _weights(weight, groups)
     except GroupDataError as error:
         raise GroupDataError(f"partition {number}: {error}") from error
     names = groups.names if ids is not None else groups.names + (number << 40)
@@ -179,10 +179,13 @@ def _kind(values: pd.Series, number: int) -> np.dtype[Any]:
     return dtype
 
 
-def _weights(weight: Any) -> NDArray[np.float64]:
+def _weights(weight: Any, groups: Groups) -> NDArray[np.float64]:
     values = np.asarray(weight, dtype=np.float64)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise GroupDataError(f"sample_weight must not be negative; row {row} holds {values[row]}")
+        raise GroupDataError(
+            f"sample_weight must be finite and not negative; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(values[row])}"
+        )
     return values

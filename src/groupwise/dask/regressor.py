@@ -15,7 +15,7 @@ from groupwise.dask.inputs import LazyRows
 from groupwise.dask.predicting import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostRegressor
-from groupwise.groups import Groups
+from groupwise.groups import Groups, show
 from groupwise.losses import GroupLoss, GroupMeanLoss
 
 __all__ = ["DaskGroupBoostRegressor"]
@@ -118,7 +118,10 @@ def _means(model: GroupBoostRegressor, y: Any, groups: Groups) -> NDArray[Any]:
     number = np.asarray(y, dtype=np.float64)
     if not np.isfinite(number).all():
         row = int(np.argmin(np.isfinite(number)))
-        raise GroupDataError(f"y must hold a finite number on every row; row {row} does not")
+        raise GroupDataError(
+            f"y must hold a finite number on every row; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(number[row])}"
+        )
     return model._means(number, groups)
 
 
