@@ -84,7 +84,7 @@ def test_settings(client, coarse, cut):
     with pytest.raises(GroupDataError, match="one number a row"):
         DaskGroupBoostRegressor(client=client).fit(parts[0], cut(np.eye(2)[y], 2))
     gap = np.where(np.arange(len(y)) == 9, np.nan, 1.0)
-    with pytest.raises(GroupDataError, match="finite number on every row; group .* holds nan"):
+    with pytest.raises(GroupDataError, match=r"finite number on every row; group .* holds nan"):
         DaskGroupBoostRegressor(client=client).fit(parts[0], cut(gap, 2), groups=cut(groups, 2))
 
 

@@ -7,6 +7,7 @@ import typer
 from groupwise import __version__
 from groupwise.cli.compare import compare
 from groupwise.cli.console import EXIT_CODES
+from groupwise.cli.dask import CommandWithDask
 from groupwise.cli.demo import demo
 from groupwise.cli.describe import describe
 from groupwise.cli.evaluate import evaluate
@@ -42,4 +43,4 @@ def main(
 
 
 for command in (demo, describe, fit, predict, evaluate, compare, report, methods, reproduce):
-    app.command()(command)
+    app.command(cls=CommandWithDask if command is fit else None)(command)

@@ -8,12 +8,14 @@ import typer
 
 from groupwise.cli import options
 from groupwise.cli.console import Speaker, command_line, one_line_errors
+from groupwise.cli.dask import fit_folder
 from groupwise.cli.inputs import Question, parse_params
 from groupwise.cli.outputs import check_folder, write_report
 from groupwise.cli.show import say_job, say_score, score_summary
 from groupwise.io import save_model
-from groupwise.jobs import Job, Method, Result, get_method
+from groupwise.jobs import Job, Method, Result, TableModel, get_method
 from groupwise.jobs.result import about_job
+from groupwise.tables import OptionError
 
 
 def fit(
@@ -46,6 +48,15 @@ def fit(
     ] = None,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="[ADDRESS]",
+            help="Fit a folder of Parquet parts on the Dask cluster at this address "
+            "(tcp://host:8786), or on a local one; judged on one fold's share of the groups.",
+        ),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -74,6 +85,14 @@ def fit(
             seed=seed,
         )
         params = parse_params(param)
+        if dask is not None:
+            if tune:
+                raise OptionError("--tune and --dask do not go together")
+            model, result = fit_folder(
+                question, dask, method, params, folds=folds, command=command_line()
+            )
+            _tell(speaker, model, result, out, report)
+            return
         job, why = question.job(question.read())
         chosen = get_method(
             job.supervision.kind, method, n_rows=job.n_rows, n_classes=len(job.known.classes)
@@ -86,23 +105,30 @@ def fit(
             model = job.fit(chosen, final)
         for text in dict.fromkeys(str(warning.message) for warning in told):
             speaker.note(text)
-        save_model(model, out, result=result.to_json())
-        if report is not None:
-            write_report(result, report)
-        summary = score_summary(result, chosen.name)
-        units = "groups" if job.supervision.group else "rows"
-        say_score(speaker, summary, f"{units} not seen in training")
-        speaker.say(f"written:     {out}" + (f", {report}" if report else ""))
-        speaker.give(
-            summary
-            | {
-                "model": str(out),
-                "method": chosen.name,
-                "kind": job.supervision.kind,
-                "params": result.about["params"],
-                "columns": result.about["columns"],
-            }
-        )
+        _tell(speaker, model, result, out, report)
+
+
+def _tell(
+    speaker: Speaker, model: TableModel, result: Result, out: Path, report: Path | None
+) -> None:
+    """Write the files and say what the model is worth."""
+    save_model(model, out, result=result.to_json())
+    if report is not None:
+        write_report(result, report)
+    summary = score_summary(result, model.method)
+    units = "groups" if model.supervision.group else "rows"
+    say_score(speaker, summary, f"{units} not seen in training")
+    speaker.say(f"written:     {out}" + (f", {report}" if report else ""))
+    speaker.give(
+        summary
+        | {
+            "model": str(out),
+            "method": model.method,
+            "kind": model.supervision.kind,
+            "params": result.about["params"],
+            "columns": result.about["columns"],
+        }
+    )
 
 
 def _judge(

@@ -107,7 +107,10 @@ def train(name: str, plan: Plan, rank: int, collective_args: dict[str, Any]) -> 
     share = Share(**local.client.get_dataset(name))
     rows = _Rows(local, share.rows, share.facts, plan.before)
     held = _Rows(local, share.held_rows, share.held_facts, plan.before)
-    with CommunicatorContext(**collective_args, dmlc_task_id=f"groupwise-{rank:08d}"):
+    with (
+        xgboost.config_context(verbosity=0),
+        CommunicatorContext(**collective_args, dmlc_task_id=f"groupwise-{rank:08d}"),
+    ):
         outcome = _boost(rows, held, plan, rank)
     return outcome if rank == 0 else None
 

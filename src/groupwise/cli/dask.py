@@ -1,0 +1,106 @@
+"""``groupwise fit --dask``: the fit of a folder of Parquet parts, on a cluster."""
+
+import importlib.util
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from typer.core import TyperCommand
+
+from groupwise.cli.inputs import Question
+from groupwise.jobs import Method, Result, TableModel
+from groupwise.jobs.methods import methods_for
+from groupwise.tables import OptionError, choose_features
+
+__all__ = ["LOCAL", "CommandWithDask", "fit_folder"]
+
+#: What ``--dask`` without an address stands for.
+LOCAL = "local"
+
+
+class CommandWithDask(TyperCommand):
+    """A command whose option ``--dask`` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _with_address(args))
+
+
+def _with_address(args: Sequence[str]) -> list[str]:
+    """An address after ``--dask`` where none is: one has a colon in it, and no file does here."""
+    out = []
+    for position, word in enumerate(args):
+        out.append(word)
+        follows = args[position + 1] if position + 1 < len(args) else "-"
+        if word == "--dask" and ":" not in follows and follows != LOCAL:
+            out.append(LOCAL)
+    return out
+
+
+def fit_folder(
+    question: Question,
+    address: str,
+    method: str | None,
+    params: dict[str, Any],
+    *,
+    folds: int,
+    command: str,
+) -> tuple[TableModel, Result]:
+    """Fit on the cluster at the address (or one of this machine's own)."""
+    if importlib.util.find_spec("distributed") is None:
+        raise OptionError("--dask needs the package distributed: install groupwise[dask]")
+    if question.sql is not None or question.order is not None:
+        raise OptionError("--dask takes a folder of Parquet parts, and no --sql or --order")
+    from groupwise.dask.folder import Folder  # slow to load, and an extra
+    from groupwise.dask.job import FolderJob
+
+    folder = Folder.open(question.table)
+    sample = folder.sample()
+    supervision, _ = question.supervision(sample, folder.name)
+    chosen = _boosting(supervision.kind, method)
+    uses = choose_features(
+        sample,
+        supervision.roles(),
+        name=folder.name,
+        wanted=question.features,
+        ignored=question.ignore,
+    )
+    with _cluster(address) as client:
+        job = FolderJob(client, folder, supervision, uses, chosen, params, question.seed)
+        return job.run(command, folds)
+
+
+def _boosting(kind: str, name: str | None) -> Method:
+    """The method by name, or the first of the kind that boosts a group loss."""
+    offered = [m for m in methods_for(kind) if m.path.endswith(":GroupBoostClassifier")]
+    for candidate in offered:
+        if name in (None, candidate.name):
+            return candidate
+    names = ", ".join(m.name for m in offered)
+    if not offered:
+        raise OptionError(f"--dask does not serve --kind {kind}")
+    raise OptionError(f"--dask serves the methods {names} for --kind {kind}, not {name!r}")
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    if address != LOCAL:
+        try:
+            client = Client(address, timeout=20, set_as_default=False)
+        except OSError as error:
+            raise OptionError(f"--dask: there is no scheduler at {address}") from error
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.ERROR,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
