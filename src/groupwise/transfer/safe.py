@@ -74,23 +74,37 @@ def select_on_target(
     -------
     selection : TargetSelection
     """
+    held_out = _held_out(candidates, data, rng, n_splits, n_repeats)
+    errors = {name: float(np.mean(margin.wrong)) for name, margin in held_out.items()}
+    losses = {name: float(np.mean(margin.loss)) for name, margin in held_out.items()}
+    order = list(candidates)
+    chosen = min(order, key=lambda name: (errors[name], losses[name], order.index(name)))
+    return TargetSelection(chosen, errors, losses, len(held_out[chosen].wrong))
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Held-out predictions of one candidate, fold after fold: mistakes and margins."""
+
+    wrong: NDArray[np.bool_]
+    margin: NDArray[np.float64]
+
+    @property
+    def loss(self) -> NDArray[Any]:
+        """Logistic losses of the margins, scaled to a mean size of 1."""
+        size = float(np.abs(self.margin).mean())
+        return np.logaddexp(0.0, -self.margin / (size if size > 0 else 1.0))
+
+
+def _held_out(
+    candidates: dict[str, Any], data: TransferRows, rng: Any, n_splits: int, n_repeats: int
+) -> dict[str, _HeldOut]:
+    """Every candidate on the same held-out rows of the target."""
     names = data.domains.spread(data.domains.names)
-    y_target = data.y_row[data.is_target]
-    counts = np.bincount(y_target, minlength=len(data.classes))
-    rarest = int(np.where(counts > 0, counts, len(y_target)).argmin())
-    if counts[rarest] < 2:
-        raise GroupDataError(
-            "a choice on held-out rows needs two target rows of each class; class "
-            f"{show(data.classes[rarest])} has {counts[rarest]}"
-        )
-    folds = TargetKFold(
-        min(n_splits, int(counts[rarest])),
-        target=next(iter(candidates.values())).target,
-        n_repeats=n_repeats,
-        random_state=rng,
-    )
-    wrong: dict[str, list[NDArray]] = {name: [] for name in candidates}
-    margins: dict[str, list[NDArray]] = {name: [] for name in candidates}
+    target = next(iter(candidates.values())).target
+    n_splits = min(n_splits, _least_class(data))
+    folds = TargetKFold(n_splits, target=target, n_repeats=n_repeats, random_state=rng)
+    found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
     for train, test in folds.split(data.y_row, data.y_row, names):
         part = data.take(train)
         for name, candidate in candidates.items():
@@ -106,13 +120,25 @@ def select_on_target(
                 )
             score = model.decision_function(data.X[test])
             known = np.searchsorted(model.classes_, data.y_row[test])
-            wrong[name].append(model.predict(data.X[test]) != data.y_row[test])
-            margins[name].append(_margin(score, known))
-    errors = {name: float(np.concatenate(parts).mean()) for name, parts in wrong.items()}
-    losses = {name: _scaled_loss(np.concatenate(parts)) for name, parts in margins.items()}
-    order = list(candidates)
-    chosen = min(order, key=lambda name: (errors[name], losses[name], order.index(name)))
-    return TargetSelection(chosen, errors, losses, len(y_target) * n_repeats)
+            wrong = model.predict(data.X[test]) != data.y_row[test]
+            found[name].append((wrong, _margin(score, known)))
+    return {
+        name: _HeldOut(*(np.concatenate(parts) for parts in zip(*pairs, strict=True)))
+        for name, pairs in found.items()
+    }
+
+
+def _least_class(data: TransferRows) -> int:
+    """Target rows of the rarest class that the target has: at least two, or an error."""
+    y_target = data.y_row[data.is_target]
+    counts = np.bincount(y_target, minlength=len(data.classes))
+    rarest = int(np.where(counts > 0, counts, len(y_target)).argmin())
+    if counts[rarest] < 2:
+        raise GroupDataError(
+            "a choice on held-out rows needs two target rows of each class; class "
+            f"{show(data.classes[rarest])} has {counts[rarest]}"
+        )
+    return int(counts[rarest])
 
 
 def _margin(score: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
@@ -123,8 +149,3 @@ def _margin(score: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
     others = score.copy()
     others[rows, code] = -np.inf
     return score[rows, code] - others.max(axis=1)
-
-
-def _scaled_loss(margin: NDArray[Any]) -> float:
-    size = np.abs(margin).mean()
-    return float(np.logaddexp(0.0, -margin / size).mean()) if size > 0 else float(np.log(2.0))
