@@ -107,6 +107,12 @@ def test_collections_that_do_not_fit_together(coarse, cut):
     assert rows.n_partitions == 2
 
 
+def test_partitions_of_different_length(client, coarse, cut):
+    X, y, _ = coarse()
+    with pytest.raises(GroupDataError, match=r"partition 0 of X has 364 rows, that of y 363"):
+        fit(client, cut(X, 2), cut(y[1:-1], 2), None)
+
+
 def test_features_as_xgboost_takes_them():
     table = pd.DataFrame({"a": np.array([1, 2], np.uint8), "b": [True, False]})
     assert as_matrix(table).dtype == np.uint8

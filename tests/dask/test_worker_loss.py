@@ -98,3 +98,23 @@ def test_a_killed_worker_is_one_clear_error(fresh_client, coarse, cut, tmp_path,
     through.fit(parts[0], parts[1], groups=parts[2])
     text = [model.estimator_.trees_.parts[0].text for model in (again, through)]
     assert text[0] == text[1]
+
+
+def slow(block, path):
+    path.touch()
+    time.sleep(0.3)
+    return block
+
+
+def test_a_worker_killed_before_training_is_made_up_for(fresh_client, coarse, cut, tmp_path, apart):
+    X, y, groups = coarse(n_groups=60)
+    order = sorted(range(len(y)), key=lambda row: groups[row])
+    X, y, groups = X[order], y[order], groups[order]
+    path = tmp_path / "reading"
+    pids = fresh_client.run(os.getpid)
+    killer = killed_when_there(path, pids[sorted(pids)[0]])
+    late = cut(X, 4).map_blocks(slow, path, dtype=X.dtype, meta=X[:0])
+    many = DaskGroupBoostClassifier(settings(10), client=fresh_client)
+    within(60, lambda: many.fit(late, cut(y, 4), groups=cut(groups, 4)))
+    killer.join()
+    assert apart(many.estimator_, settings(10).fit(X, y, groups=groups), X) <= 3e-7

@@ -1,5 +1,6 @@
 """What the boosted classifier and the boosted regressor on Dask share."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class BaseDaskGroupBoost(BaseEstimator):
     checkpoint: Any
     checkpoint_every: int
     estimator_: Any
+    seconds_: dict[str, float]
 
     def fit(
         self,
@@ -69,6 +71,7 @@ class BaseDaskGroupBoost(BaseEstimator):
         -------
         self
         """
+        started = time.perf_counter()
         client = self._client()
         model = self._unfitted()
         rows = lazy_rows(X, y, groups, sample_weight, model.group_column)
@@ -86,6 +89,7 @@ class BaseDaskGroupBoost(BaseEstimator):
         model.evals_result_ = outcome.history
         model.best_iteration_ = outcome.trees.n_rounds
         self.estimator_ = model
+        self.seconds_ = outcome.seconds | {"all": time.perf_counter() - started}
         return self
 
     def _boost(
@@ -121,7 +125,7 @@ class BaseDaskGroupBoost(BaseEstimator):
             every=int(model.verbose),
             checkpoint=self._checkpoint(model, ready, apart, options.seed),
         )
-        return run_on_workers(client, place(client, ready, apart, workers), plan)
+        return run_on_workers(client, place(client, ready, apart), plan)
 
     def _client(self) -> Client:
         return default_client() if self.client is None else self.client

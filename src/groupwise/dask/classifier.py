@@ -53,6 +53,9 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
         The fitted model of one machine: predicts arrays, is saved by
         :func:`groupwise.io.save_model`.
     classes_ : ndarray of shape (n_classes,)
+    seconds_ : dict
+        How long it took on the first worker: ``"binning"``, ``"boosting"`` and
+        ``"boosting_cpu"``; and ``"all"``, reading and checking included.
 
     See Also
     --------

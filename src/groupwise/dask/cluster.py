@@ -2,28 +2,21 @@
 
 import logging
 import threading
-import time
 import uuid
 from typing import Any
 
 import distributed
-from distributed import Client, Future
+from distributed import Client
 from distributed.comm import get_address_host
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from groupwise.dask.training import Outcome, Plan, Share, train
+from groupwise.dask.watching import wait_on_workers
 
-__all__ = ["WorkerLostError", "run_on_workers"]
+__all__ = ["run_on_workers"]
 
 logger = logging.getLogger("groupwise.dask")
-
-_LOOK_EVERY = 1.0  # seconds between two looks at which workers are there
-_GRACE = 8.0  # seconds in which a worker's end explains an error of another
-
-
-class WorkerLostError(RuntimeError):
-    """A worker ended in the middle of a fit; no model was made."""
 
 
 def run_on_workers(client: Client, shares: dict[str, Share], plan: Plan) -> Outcome:
@@ -62,7 +55,7 @@ def run_on_workers(client: Client, shares: dict[str, Share], plan: Plan) -> Outc
             for rank, address in enumerate(addresses)
         }
         try:
-            _wait(client, tasks)
+            wait_on_workers(client, list(tasks.items()))
             outcome = tasks[addresses[0]].result()
             assert outcome is not None  # the first worker has it
         finally:
@@ -82,8 +75,7 @@ def _tracker_args(client: Client, addresses: list[str]) -> dict[str, Any]:
         allow_other_workers=False,
         pure=False,
     )
-    waiting = {addresses[0]: start}
-    _wait(client, waiting)
+    wait_on_workers(client, [(addresses[0], start)])
     return start.result()
 
 
@@ -99,52 +91,3 @@ def _until_done(tracker: RabitTracker) -> None:
         tracker.wait_for()
     except XGBoostError as error:  # its workers report the same error
         logger.info("the tracker of a fit ended: %s", error)
-
-
-def _wait(client: Client, tasks: dict[str, Future]) -> None:
-    """Until all tasks are done; an error or the end of a worker ends it at once."""
-    while True:
-        for address, task in tasks.items():
-            if task.status in ("error", "lost", "cancelled"):
-                _explain(client, tasks, address, task)
-        lost = _lost(client, tasks)
-        if lost:
-            raise _lost_error(lost)
-        pending = [task for task in tasks.values() if task.status == "pending"]
-        if not pending:
-            return
-        try:
-            distributed.wait(pending, timeout=_LOOK_EVERY, return_when="FIRST_COMPLETED")
-        except (TimeoutError, distributed.TimeoutError):
-            continue
-
-
-def _lost(client: Client, tasks: dict[str, Future]) -> list[str]:
-    """Workers that have gone with their task unfinished."""
-    present = client.nthreads()
-    return [a for a, task in tasks.items() if a not in present and task.status != "finished"]
-
-
-def _explain(client: Client, tasks: dict[str, Future], address: str, task: Future) -> None:
-    """Raise what went wrong: the end of a worker makes the others fail too."""
-    errors = [t.exception() for t in tasks.values() if t.status == "error"]
-    # one worker's error breaks the others' connections: the error that is not XGBoost's is first
-    errors.sort(key=lambda e: isinstance(e, XGBoostError | distributed.KilledWorker))
-    error = errors[0] if errors else None
-    if isinstance(error, XGBoostError | distributed.KilledWorker) or error is None:
-        until = time.monotonic() + _GRACE
-        while time.monotonic() < until:
-            lost = _lost(client, tasks)
-            if lost:
-                raise _lost_error(lost) from error
-            time.sleep(_LOOK_EVERY)
-    if error is None:
-        raise WorkerLostError(f"the fit's task on worker {address} was {task.status}")
-    raise error
-
-
-def _lost_error(lost: list[str]) -> WorkerLostError:
-    return WorkerLostError(
-        f"worker {', '.join(lost)} was lost in the middle of the fit, and no model was made; "
-        "start the fit again (with checkpoint= it continues from the last rounds written)"
-    )

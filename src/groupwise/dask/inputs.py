@@ -93,7 +93,8 @@ def promises(collection: Any, name: str, n_partitions: int) -> list[Delayed]:
             collection = collection.rechunk({1: -1})
         parts = list(collection.to_delayed().ravel())
     else:
-        parts = list(collection.to_delayed())
+        # optimised further, Dask would read several partitions of a narrow table as one
+        parts = list(collection.simplify().to_delayed(optimize_graph=False))
     if len(parts) != n_partitions:
         raise ValueError(
             f"{name} has {len(parts)} partitions, X has {n_partitions}: both must be cut alike"

@@ -97,6 +97,11 @@ def make_ready(
         Naming the partition and the group that is wrong.
     """
     matrix = as_matrix(X, number)
+    for name, column in (("y", y), ("groups", ids), ("sample_weight", weight)):
+        if column is not None and len(column) != len(matrix):
+            raise GroupDataError(
+                f"partition {number} of X has {len(matrix)} rows, that of {name} {len(column)}"
+            )
     try:
         groups = Groups.singletons(len(matrix)) if ids is None else Groups(np.asarray(ids))
         if len(matrix) == 0:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import dask
-import distributed
 import numpy as np
 from distributed import Client, Future
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from groupwise.dask.inputs import LazyRows
 from groupwise.dask.parts import Facts, Recipe, make_ready
 from groupwise.dask.training import Share
+from groupwise.dask.watching import wait_on_workers
 from groupwise.exceptions import GroupDataError
 
 __all__ = ["ReadyRows", "make_rows_ready", "place"]
@@ -63,16 +63,15 @@ def make_rows_ready(
     columns: list[list[Any]] = [[None] * len(ready) for _ in range(4)]
     for numbers, where in calls:
         wanted = [ready[number][k] for k in range(4) for number in numbers]
-        futures = iter(client.compute(wanted, workers=where))
+        # rather elsewhere than never, should the worker be lost
+        futures = iter(client.compute(wanted, workers=where, allow_other_workers=True))
         for column in columns:
             for number in numbers:
                 column[number] = next(futures)
     return ReadyRows(client, columns)
 
 
-def place(
-    client: Client, ready: ReadyRows, held: ReadyRows | None, workers: list[str]
-) -> dict[str, Share]:
+def place(client: Client, ready: ReadyRows, held: ReadyRows | None) -> dict[str, Share]:
     """Settle every partition on its worker.
 
     Parameters
@@ -81,7 +80,6 @@ def place(
     ready : ReadyRows
     held : ReadyRows or None
         Held-out rows that were passed apart; by default those of ``ready``.
-    workers : list of str
 
     Returns
     -------
@@ -91,12 +89,13 @@ def place(
     n_rows = np.array([part["n_rows"] for part in ready.summary])
     if n_rows.sum() == 0:
         raise GroupDataError("there are no rows to train on")
+    workers = _by_content(client, ready.rows)
     owner = _owners(len(n_rows), len(workers))
     filled = np.flatnonzero(n_rows)
     # a partition without rows to train on goes with the nearest that has some
     nearest = filled[np.abs(filled[:, None] - np.arange(len(n_rows))).argmin(axis=0)]
     ranks, owner = np.unique(owner[nearest], return_inverse=True)
-    workers = [_by_content(client, ready.rows, workers)[rank] for rank in ranks]
+    workers = [workers[rank] for rank in ranks]
     columns = [(ready.rows, owner), (ready.facts, owner)]
     if held is None:
         columns += [(ready.held_rows, owner), (ready.held_facts, owner)]
@@ -119,13 +118,14 @@ def _owners(n_partitions: int, n_workers: int) -> NDArray[np.intp]:
     return np.arange(n_partitions) * min(n_workers, n_partitions) // n_partitions
 
 
-def _by_content(client: Client, futures: list[Future], workers: list[str]) -> list[str]:
-    """The workers in the order of the partitions they hold."""
-    held: dict[str, list[int]] = {address: [] for address in workers}
+def _by_content(client: Client, futures: list[Future]) -> list[str]:
+    """The workers there are, in the order of the partitions they hold."""
+    held: dict[str, list[int]] = {address: [] for address in client.nthreads()}
     where = client.who_has(futures)
     for number, future in enumerate(futures):
         for address in where[future.key]:
-            held.setdefault(address, []).append(number)
+            if address in held:
+                held[address].append(number)
     last = len(futures)
     return sorted(held, key=lambda address: (float(np.mean(held[address] or last)), address))
 
@@ -143,7 +143,7 @@ def _settled(
                 _itself, future, workers=[address], allow_other_workers=False, pure=False
             )
         settled.append(future)
-    distributed.wait(settled)
+    wait_on_workers(client, [(workers[rank], f) for f, rank in zip(settled, owner, strict=True)])
     return settled
 
 

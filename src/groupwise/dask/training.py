@@ -1,5 +1,6 @@
 """What each worker does in a fit: the round loop of one machine, on its own partitions."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -59,6 +60,7 @@ class Outcome:
     trees: GroupTrees
     n_kept: int
     history: dict[str, list[float]]
+    seconds: dict[str, float]
 
 
 class _Run(XGBoostRun):
@@ -162,6 +164,7 @@ class _Rows:
 
 def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
     across = Collective()
+    started = time.perf_counter()
     bound = rows.bound(plan, across)
     before = plan.before or GroupTrees(bound.init_score(), [])
     data = binned(
@@ -177,6 +180,7 @@ def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
     kept = plan.checkpoint.kept if plan.checkpoint else None
     if kept is not None:
         watch.history = kept.history
+    ready, cpu = time.perf_counter(), time.process_time()
     n_kept = boost(
         run,
         GroupObjective(bound, "xgboost"),
@@ -185,7 +189,12 @@ def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
         begun=run.n_rounds,
         after_round=_keeper(plan, run, watch, rank),
     )
-    return Outcome(before.extended(run.model(n_kept)), n_kept, watch.history)
+    seconds = {
+        "binning": ready - started,
+        "boosting": time.perf_counter() - ready,
+        "boosting_cpu": time.process_time() - cpu,
+    }
+    return Outcome(before.extended(run.model(n_kept)), n_kept, watch.history, seconds)
 
 
 def _nothing(progress: Any) -> None:

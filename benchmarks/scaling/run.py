@@ -1,0 +1,134 @@
+"""Rows, workers, memory, bytes and the price of the group part, on a cluster of this machine.
+
+    python benchmarks/scaling/run.py rows|price|memory|error [--folder /tmp/scaling]
+
+Each part adds its lines to ``benchmarks/results/scaling.json``; ``cost.py`` fits the cost model and
+writes ``scaling.md``.
+"""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(1, str(Path(__file__).parent.parent))
+
+import harness
+from cluster import Watched, cluster
+from fits import group_fit, plain_fit
+from rows import write
+
+OUT = harness.RESULTS / "scaling.json"
+ROUNDS = (5, 25)
+
+
+def keep(part: str, lines: list[dict[str, Any]]) -> None:
+    """Replace the lines of one part."""
+    kept = json.loads(OUT.read_text()) if OUT.exists() else {}
+    kept[part] = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "lines": lines}
+    OUT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def rows(folder: Path, sizes: list[int], limit: str) -> None:
+    """Time, bytes and memory against rows and workers."""
+    lines = []
+    for n_rows in sizes:
+        data = write(folder / f"{n_rows}x20", n_rows, 20)
+        for n_workers in (1, 2):
+            with cluster(n_workers, limit) as client:
+                seen = []
+                for n_rounds in ROUNDS:
+                    with Watched(client) as watched:
+                        many = group_fit(client, data, "majority", 3, n_rounds)
+                    seen.append((many.seconds_, watched))
+                (_, few), (seconds, more) = seen
+                rounds = ROUNDS[1] - ROUNDS[0]
+                lines.append(
+                    {
+                        "rows": n_rows,
+                        "features": 20,
+                        "workers": n_workers,
+                        "limit": limit,
+                        "round s": seconds["boosting"] / ROUNDS[1],
+                        "round cpu s": seconds["boosting_cpu"] / ROUNDS[1],
+                        "binning s": seconds["binning"],
+                        "all s": seconds["all"],
+                        "rounds": ROUNDS[1],
+                        "bytes a round": (more.bytes_moved - few.bytes_moved) / rounds,
+                        "peak MiB": max(few.peak_mib, more.peak_mib),
+                    }
+                )
+                print(lines[-1], flush=True)
+        keep("rows", lines)
+
+
+def price(folder: Path, n_rows: int, n_features: int, turns: int) -> None:
+    """What the group part adds to a round of plain XGBoost on Dask, in turns."""
+    losses = ("majority", "majority_softmax", "presence_lse", "presence", "proportions_squared")
+    data = write(folder / f"{n_rows}x{n_features}", n_rows, n_features)
+    lines = []
+    with cluster(2, "5GiB") as client:
+        for depth in (3, 6):
+            for turn in range(turns):
+                for name in ("plain", *losses):
+                    if name == "plain":
+                        seconds = plain_fit(client, data, depth, 30)
+                    else:
+                        seconds = group_fit(client, data, name, depth, 30).seconds_
+                    lines.append(
+                        {
+                            "rows": n_rows,
+                            "features": n_features,
+                            "depth": depth,
+                            "turn": turn,
+                            "method": name,
+                            "round s": seconds["boosting"] / 30,
+                            "round cpu s": seconds["boosting_cpu"] / 30,
+                        }
+                    )
+                    print(lines[-1], flush=True)
+    keep(f"price {n_features}", lines)
+
+
+def memory(folder: Path, n_rows: int, n_features: int, limit: str) -> None:
+    """Data three times the memory limit of a worker."""
+    data = write(folder / f"{n_rows}x{n_features}f8", n_rows, n_features, "float64")
+    with cluster(2, limit) as client:
+        with Watched(client) as watched:
+            many = group_fit(client, data, "majority", 3, 10)
+        line = {
+            "rows": n_rows,
+            "features": n_features,
+            "data MiB": n_rows * (8 * n_features + 9) / 2**20,
+            "limit": limit,
+            "workers": 2,
+            "all s": many.seconds_["all"],
+            "peak MiB": watched.peak_mib,
+            "workers there at the end": len(client.nthreads()),
+            "rounds": many.estimator_.best_iteration_,
+        }
+    print(line, flush=True)
+    keep("memory", [line])
+
+
+if __name__ == "__main__":
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("part", choices=["rows", "price", "memory", "error"])
+    asked.add_argument("--folder", type=Path, default=Path("/tmp/scaling"))
+    asked.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 5_000_000, 20_000_000])
+    asked.add_argument("--features", type=int, default=28)
+    asked.add_argument("--limit", default="3GiB")
+    asked.add_argument("--turns", type=int, default=3)
+    given = asked.parse_args()
+    if given.part == "rows":
+        rows(given.folder, given.rows, given.limit)
+    elif given.part == "price":
+        price(given.folder, given.rows[0], given.features, given.turns)
+    elif given.part == "memory":
+        memory(given.folder, given.rows[0], given.features, given.limit)
+    else:
+        from error import error
+
+        keep("error", error())
