@@ -13,7 +13,9 @@ from groupwise.groups import show
 from groupwise.transfer.base import TransferRows
 from groupwise.transfer.model_selection import TargetKFold
 
-__all__ = ["NegativeTransferWarning", "TargetSelection", "select_on_target"]
+__all__ = ["NegativeTransferWarning", "TargetSelection", "select_on_target", "select_safely"]
+
+_REPEATS = 2
 
 
 class NegativeTransferWarning(UserWarning):
@@ -52,7 +54,7 @@ def select_on_target(
     rng: Any,
     *,
     n_splits: int = 5,
-    n_repeats: int = 2,
+    n_repeats: int = _REPEATS,
 ) -> TargetSelection:
     r"""Compare unfitted models by cross-validation over the target's rows.
 
@@ -74,12 +76,39 @@ def select_on_target(
     -------
     selection : TargetSelection
     """
-    held_out = _held_out(candidates, data, rng, n_splits, n_repeats)
-    errors = {name: float(np.mean(margin.wrong)) for name, margin in held_out.items()}
-    losses = {name: float(np.mean(margin.loss)) for name, margin in held_out.items()}
-    order = list(candidates)
-    chosen = min(order, key=lambda name: (errors[name], losses[name], order.index(name)))
+    return _selection(_held_out(candidates, data, rng, n_splits, n_repeats), list(candidates))
+
+
+def select_safely(
+    candidates: dict[str, Any], data: TransferRows, rng: Any, *, start: str, floor: tuple[str, ...]
+) -> TargetSelection:
+    """Choose another candidate than the start only where held-out rows give a reason.
+
+    None is chosen that makes more held-out errors than the best of ``floor``. Of the others the
+    start is kept, unless one makes fewer errors by more than the standard error of their
+    difference, row by row. With ten target rows that takes a lot, as it should.
+    """
+    held_out = _held_out(candidates, data, rng, 5, _REPEATS)
+    least = min(held_out[name].error for name in floor)
+    admitted = [name for name in candidates if held_out[name].error <= least]
+    if start in admitted:
+        better = [name for name in admitted if _clearly_better(held_out[name], held_out[start])]
+        admitted = better or [start]
+    return _selection(held_out, admitted)
+
+
+def _selection(held_out: "dict[str, _HeldOut]", admitted: list[str]) -> TargetSelection:
+    """The fewest errors, then the least loss, then the order."""
+    errors = {name: parts.error for name, parts in held_out.items()}
+    losses = {name: float(np.mean(parts.loss)) for name, parts in held_out.items()}
+    chosen = min(admitted, key=lambda name: (errors[name], losses[name], admitted.index(name)))
     return TargetSelection(chosen, errors, losses, len(held_out[chosen].wrong))
+
+
+def _clearly_better(one: "_HeldOut", other: "_HeldOut") -> bool:
+    fewer = other.wrong.astype(float) - one.wrong
+    n_rows = len(fewer) / _REPEATS
+    return bool(fewer.mean() > fewer.std() / np.sqrt(n_rows))
 
 
 @dataclass(frozen=True)
@@ -88,6 +117,10 @@ class _HeldOut:
 
     wrong: NDArray[np.bool_]
     margin: NDArray[np.float64]
+
+    @property
+    def error(self) -> float:
+        return float(np.mean(self.wrong))
 
     @property
     def loss(self) -> NDArray[Any]:

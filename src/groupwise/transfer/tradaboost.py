@@ -14,7 +14,7 @@ from groupwise.transfer.base import TransferRows
 from groupwise.transfer.boosted import StagedTransferClassifier, initial_share, starting_weights
 from groupwise.transfer.learners import get_transfer_learner, last_rounds
 from groupwise.transfer.rounds import SOURCE_MASS, RoundPlan, Rounds, boost
-from groupwise.transfer.safe import NegativeTransferWarning, select_on_target
+from groupwise.transfer.safe import NegativeTransferWarning, select_safely
 from groupwise.transfer.weighted import WeightedTransferClassifier, fit_once
 from groupwise.transfer.weighting import get_weighting
 
@@ -74,8 +74,10 @@ class TrAdaBoostClassifier(StagedTransferClassifier):
         errors on them (the smallest such number).
     safe : bool, default=False
         Compare with target-only, union and equal-mass fits of the same learner on held-out target
-        rows (cross-validation over the target), and keep the best: see ``selection_``. Where
-        transfer loses to the target alone, a :class:`NegativeTransferWarning` says so.
+        rows (cross-validation over the target). What is kept never makes more errors there than the
+        target alone or the union, and is the equal-mass fit unless another is better by more than
+        one standard error: see ``selection_``. Where transfer loses to the target alone, a
+        :class:`NegativeTransferWarning` says so.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -285,7 +287,13 @@ class TrAdaBoostClassifier(StagedTransferClassifier):
             for name in ("equal_mass", "union", "target_only")
         }
         own = clone(self).set_params(safe=False, random_state=rng.randint(2**31 - 1))
-        self.selection_ = select_on_target({"tradaboost": own, **candidates}, data, rng)
+        self.selection_ = select_safely(
+            {"tradaboost": own, **candidates},
+            data,
+            rng,
+            start="equal_mass",
+            floor=("union", "target_only"),
+        )
         if self.selection_.chosen == "tradaboost":
             return
         chosen = candidates[self.selection_.chosen]
