@@ -48,7 +48,7 @@ class Watched:
 
     def _look(self) -> None:
         while not self._ended.is_set():
-            used = max(worker.memory_info().rss for worker in self._workers)
+            used = max(worker.memory_info().rss for worker in self._workers if worker.is_running())
             self.peak_mib = max(self.peak_mib, used / 2**20)
             time.sleep(0.05)
 

@@ -16,7 +16,7 @@ LEARNING_RATE, MAX_BINS = 0.1, 255
 
 
 def group_fit(
-    client: Client, folder: Path, loss: str, depth: int, n_rounds: int
+    client: Client, folder: Path, loss: str, depth: int, n_rounds: int, *, on_disk: bool = False
 ) -> DaskGroupBoostClassifier:
     settings = GroupBoostClassifier(
         loss,
@@ -27,7 +27,7 @@ def group_fit(
         max_bins=MAX_BINS,
         random_state=0,
     )
-    many = DaskGroupBoostClassifier(settings, client=client)
+    many = DaskGroupBoostClassifier(settings, client=client, on_disk=on_disk)
     return many.fit(dd.read_parquet(folder), "label", groups="session")
 
 

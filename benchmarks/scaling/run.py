@@ -97,7 +97,7 @@ def memory(folder: Path, n_rows: int, n_features: int, limit: str) -> None:
     data = write(folder / f"{n_rows}x{n_features}f8", n_rows, n_features, "float64")
     with cluster(2, limit) as client:
         with Watched(client) as watched:
-            many = group_fit(client, data, "majority", 3, 10)
+            many = group_fit(client, data, "majority", 3, 10, on_disk=True)
         line = {
             "rows": n_rows,
             "features": n_features,

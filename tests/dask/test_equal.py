@@ -208,6 +208,19 @@ def test_categories(client, coarse, cut, apart):
     assert apart(many.estimator_, one, X) == 0.0
 
 
+def test_binned_rows_on_disk(client, coarse, cut, apart):
+    X, y, groups = coarse()
+    settings = booster("majority_softmax", n_estimators=20, early_stopping=True)
+    models = [
+        DaskGroupBoostClassifier(settings, client=client, on_disk=on_disk)
+        .fit(cut(X, 5), cut(y, 5), groups=cut(groups, 5))
+        .estimator_
+        for on_disk in (False, True)
+    ]
+    assert apart(*models, X) == 0.0
+    assert models[0].evals_result_["valid"] == pytest.approx(models[1].evals_result_["valid"])
+
+
 def test_each_row_a_group(client, coarse, cut, apart):
     X, y, _ = coarse()
     one = booster("majority_softmax").fit(X, y)

@@ -32,6 +32,7 @@ class BaseDaskGroupBoost(BaseEstimator):
     estimator: Any
     client: Client | None
     repartition: bool
+    on_disk: bool
     checkpoint: Any
     checkpoint_every: int
     estimator_: Any
@@ -123,6 +124,7 @@ class BaseDaskGroupBoost(BaseEstimator):
             patience=model.n_iter_no_change if model.early_stopping else None,
             watched=bool(fraction) or held is not None,
             every=int(model.verbose),
+            on_disk=self.on_disk,
             checkpoint=self._checkpoint(model, ready, apart, options.seed),
         )
         return run_on_workers(client, place(client, ready, apart), plan)

@@ -1,5 +1,6 @@
 """XGBoost's binned matrix from partitions that are fetched one at a time."""
 
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,10 +20,11 @@ class _Batches(xgboost.DataIter):
         fetch: Sequence[Callable[[], NDArray[Any]]],
         margins: Sequence[NDArray[Any]] | None,
         types: list[str] | None,
+        cache: str | None,
     ):
         self._fetch, self._margins, self._types = fetch, margins, types
         self._at = 0
-        super().__init__(release_data=True)
+        super().__init__(cache_prefix=cache, release_data=True)
 
     def reset(self) -> None:
         self._at = 0
@@ -47,6 +49,7 @@ def binned(
     *,
     margins: Sequence[NDArray[Any]] | None = None,
     like: Any = None,
+    folder: str | None = None,
 ) -> Any:
     """Bin the rows of this worker at cuts that all workers agree on.
 
@@ -61,13 +64,18 @@ def binned(
         Scores of each partition's rows that boosting starts from.
     like : QuantileDMatrix, default=None
         Take the cuts of this one.
+    folder : str, default=None
+        Leave the binned rows there, on disk, and read them in every round.
 
     Returns
     -------
-    matrix : xgboost.QuantileDMatrix
+    matrix : xgboost.QuantileDMatrix or xgboost.ExtMemQuantileDMatrix
     """
-    return xgboost.QuantileDMatrix(
-        _Batches(fetch, margins, feature_types(n_features, options.categorical_features)),
+    kind = xgboost.QuantileDMatrix if folder is None else xgboost.ExtMemQuantileDMatrix
+    cache = None if folder is None else f"{folder}/groupwise-{uuid.uuid4().hex}"
+    types = feature_types(n_features, options.categorical_features)
+    return kind(
+        _Batches(fetch, margins, types, cache),
         max_bin=options.extra.get("max_bin", options.max_bins),
         enable_categorical=bool(options.categorical_features),
         nthread=n_threads,

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.dask.ids import hash_ids, held_out
+from groupwise.dask.parking import Parked, park
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.targets import GroupTargets, group_target
 from groupwise.groups import Groups, show
@@ -83,13 +84,13 @@ class Facts:
 
 def make_ready(
     X: Any, y: Any, ids: Any, weight: Any, number: int, recipe: Recipe
-) -> tuple[NDArray[Any], Facts, NDArray[Any], Facts]:
+) -> tuple[Parked, Facts, Parked, Facts]:
     """Check one partition, whose groups are whole, and sort its rows by group.
 
     Returns
     -------
     X, facts, X_held, facts_held
-        Rows to train on and rows of held-out groups.
+        Rows to train on and rows of held-out groups, on the worker's disk.
 
     Raises
     ------
@@ -105,8 +106,8 @@ def make_ready(
     try:
         groups = Groups.singletons(len(matrix)) if ids is None else Groups(np.asarray(ids))
         if len(matrix) == 0:
-            empty = Facts(np.empty(0, np.intp), np.empty(0), None)
-            return matrix, empty, matrix, empty
+            empty, rows = Facts(np.empty(0, np.intp), np.empty(0), None), park(matrix)
+            return rows, empty, rows, empty
         y_row = recipe.y_row(y, groups)
         weight_row = None if weight is None else _weights(weight, groups)
     except GroupDataError as error:
@@ -123,10 +124,10 @@ def make_ready(
 
 def _laid_out(
     data: GroupTargets, wanted: NDArray[np.bool_], number: int, recipe: Recipe, n_seen: int
-) -> tuple[NDArray[Any], Facts]:
+) -> tuple[Parked, Facts]:
     """Some of the rows, group after group."""
     if not wanted.any():
-        return data.X[:0], Facts(np.empty(0, np.intp), np.empty(0), None, n_seen)
+        return park(data.X[:0]), Facts(np.empty(0, np.intp), np.empty(0), None, n_seen)
     if not wanted.all():
         data = data.take(np.flatnonzero(wanted))
     target = group_target(recipe.loss, data.y_row, data.groups, recipe.n_classes)
@@ -145,7 +146,7 @@ def _laid_out(
         for array in (X, target, data.groups.sizes, weight_row):
             if array is not None:
                 digest = zlib.crc32(np.ascontiguousarray(array).tobytes(), digest)
-    return X, Facts(data.groups.sizes, target, weight_row, n_seen, digest)
+    return park(X), Facts(data.groups.sizes, target, weight_row, n_seen, digest)
 
 
 def as_matrix(part: Any, number: int = 0) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from distributed import Client, Future
 from numpy.typing import NDArray
 
 from groupwise.dask.inputs import LazyRows
+from groupwise.dask.parking import park
 from groupwise.dask.parts import Facts, Recipe, make_ready
 from groupwise.dask.training import Share
 from groupwise.dask.watching import wait_on_workers
@@ -140,12 +141,12 @@ def _settled(
         address = workers[rank]
         if address not in where[future.key]:
             future = client.submit(
-                _itself, future, workers=[address], allow_other_workers=False, pure=False
+                _moved, future, workers=[address], allow_other_workers=False, pure=False
             )
         settled.append(future)
     wait_on_workers(client, [(workers[rank], f) for f, rank in zip(settled, owner, strict=True)])
     return settled
 
 
-def _itself(part: Any) -> Any:
-    return part
+def _moved(part: Any) -> Any:
+    return part if isinstance(part, Facts) else park(part)

@@ -28,7 +28,7 @@ class DaskGroupBoostRegressor(RegressorMixin, BaseDaskGroupBoost):
     ----------
     estimator : GroupBoostRegressor, default=None
         The settings, with ``engine="xgboost"``; ``None`` for the default ones.
-    client, repartition, checkpoint, checkpoint_every
+    client, repartition, on_disk, checkpoint, checkpoint_every
         As in :class:`DaskGroupBoostClassifier`.
 
     Attributes
@@ -47,12 +47,14 @@ class DaskGroupBoostRegressor(RegressorMixin, BaseDaskGroupBoost):
         *,
         client: Client | None = None,
         repartition: bool = True,
+        on_disk: bool = False,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 10,
     ):
         self.estimator = estimator
         self.client = client
         self.repartition = repartition
+        self.on_disk = on_disk
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
 

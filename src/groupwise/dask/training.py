@@ -15,6 +15,7 @@ from xgboost.collective import CommunicatorContext
 from groupwise.dask.checkpoint import Checkpoint, Kept
 from groupwise.dask.collective import Collective
 from groupwise.dask.matrix import binned
+from groupwise.dask.parking import unparked
 from groupwise.dask.parts import Facts
 from groupwise.gbdt.engine import TreeOptions
 from groupwise.gbdt.ensemble import GroupTrees
@@ -40,6 +41,7 @@ class Plan:
     patience: int | None = None
     watched: bool = False
     every: int = 0
+    on_disk: bool = False
     checkpoint: Checkpoint | None = None
 
 
@@ -123,9 +125,13 @@ class _Local:
     def __init__(self, plan: Plan):
         self.client = get_client()
         self.n_threads = plan.options.n_threads or get_worker().state.nthreads
+        self.folder = get_worker().local_directory if plan.on_disk else None
 
     def fetch(self, part: Future) -> Any:
         return self.client.gather(part)
+
+    def rows(self, part: Future) -> NDArray[Any]:
+        return unparked(self.fetch(part))
 
 
 class _Rows:
@@ -141,8 +147,8 @@ class _Rows:
         known = [local.fetch(part) for part in facts]
         filled = [number for number, fact in enumerate(known) if fact.n_rows]
         self.facts: list[Facts] = [known[number] for number in filled]
-        self.fetch = [partial(local.fetch, parts[number]) for number in filled]
-        self.n_threads = local.n_threads
+        self.fetch = [partial(local.rows, parts[number]) for number in filled]
+        self.local = local
         self._before = None if before is None else [before.score(part()) for part in self.fetch]
 
     def start(self, begin: GroupTrees) -> list[NDArray[Any]]:
@@ -150,6 +156,11 @@ class _Rows:
         if self._before is not None:
             return self._before
         return [begin.start(known.n_rows) for known in self.facts]
+
+    def binned(self, plan: Plan, **more: Any) -> Any:
+        """XGBoost's matrix of all these rows."""
+        n_threads, folder = self.local.n_threads, self.local.folder
+        return binned(self.fetch, plan.options, plan.n_features, n_threads, folder=folder, **more)
 
     def bound(self, plan: Plan, across: Collective) -> BoundLoss:
         """The loss of these groups, joined to that of the other workers'."""
@@ -167,10 +178,8 @@ def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
     started = time.perf_counter()
     bound = rows.bound(plan, across)
     before = plan.before or GroupTrees(bound.init_score(), [])
-    data = binned(
-        rows.fetch, plan.options, plan.n_features, rows.n_threads, margins=rows.start(before)
-    )
-    run = _started(data, plan, len(before.init_score), rows.n_threads)
+    data = rows.binned(plan, margins=rows.start(before))
+    run = _started(data, plan, len(before.init_score), rows.local.n_threads)
     watch = Watch(
         held_out=_held(held, plan, before, run, across) if plan.watched else None,
         patience=plan.patience,
@@ -216,7 +225,7 @@ def _held(held: _Rows, plan: Plan, before: GroupTrees, run: _Run, across: Collec
     """The held-out groups of this worker, with their scores after the rounds there are."""
     if not held.facts:
         return HeldOut(None, _NoGroups(across), np.zeros(0))  # type: ignore[arg-type]
-    X = binned(held.fetch, plan.options, plan.n_features, held.n_threads, like=run.data)
+    X = held.binned(plan, like=run.data)
     watched = HeldOut(X, held.bound(plan, across), np.concatenate(held.start(before)))
     for index in range(run.n_rounds):
         watched.score = watched.score + run.round_score(X, index)
