@@ -39,11 +39,11 @@ def rows(folder: Path, sizes: list[int], limit: str) -> None:
         for n_workers in (1, 2):
             with cluster(n_workers, limit) as client:
                 seen = []
-                for n_rounds in ROUNDS:
+                for n_rounds in ROUNDS if n_rows <= 5_000_000 else ROUNDS[1:]:
                     with Watched(client) as watched:
                         many = group_fit(client, data, "majority", 3, n_rounds)
-                    seen.append((many.seconds_, watched))
-                (_, few), (seconds, more) = seen
+                    seen.append(watched)
+                seconds, moved = many.seconds_, [watched.bytes_moved for watched in seen]
                 rounds = ROUNDS[1] - ROUNDS[0]
                 lines.append(
                     {
@@ -56,8 +56,8 @@ def rows(folder: Path, sizes: list[int], limit: str) -> None:
                         "binning s": seconds["binning"],
                         "all s": seconds["all"],
                         "rounds": ROUNDS[1],
-                        "bytes a round": (more.bytes_moved - few.bytes_moved) / rounds,
-                        "peak MiB": max(few.peak_mib, more.peak_mib),
+                        "bytes a round": (moved[-1] - moved[0]) / rounds if moved[1:] else None,
+                        "peak MiB": max(watched.peak_mib for watched in seen),
                     }
                 )
                 print(lines[-1], flush=True)

@@ -14,6 +14,7 @@ from xgboost.collective import CommunicatorContext
 
 from groupwise.dask.checkpoint import Checkpoint, Kept
 from groupwise.dask.collective import Collective
+from groupwise.dask.heap import kept_heap
 from groupwise.dask.matrix import binned
 from groupwise.dask.parking import unparked
 from groupwise.dask.parts import Facts
@@ -190,14 +191,15 @@ def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
     if kept is not None:
         watch.history = kept.history
     ready, cpu = time.perf_counter(), time.process_time()
-    n_kept = boost(
-        run,
-        GroupObjective(bound, "xgboost"),
-        plan.n_rounds,
-        watch,
-        begun=run.n_rounds,
-        after_round=_keeper(plan, run, watch, rank),
-    )
+    with kept_heap():
+        n_kept = boost(
+            run,
+            GroupObjective(bound, "xgboost"),
+            plan.n_rounds,
+            watch,
+            begun=run.n_rounds,
+            after_round=_keeper(plan, run, watch, rank),
+        )
     seconds = {
         "binning": ready - started,
         "boosting": time.perf_counter() - ready,

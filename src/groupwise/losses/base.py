@@ -82,6 +82,7 @@ class BoundLoss(ABC):
         self.segments = Segments(groups)
         self.part_row: NDArray[Any] | None = None  # weight inside the group, mean 1
         self.weight_group: NDArray[Any] = np.ones(groups.n_groups)
+        self._weighted = weight_row is not None
         if weight_row is not None:
             self._set_weights(groups, weight_row)
         self.total_weight = float(self.weight_group @ self.segments.sizes)
@@ -145,7 +146,9 @@ class BoundLoss(ABC):
         return np.maximum(self.across.sum(weight), 1e-12 * self.total_weight)
 
     def _scale_rows(self, values: NDArray[Any], weight_group: NDArray[Any]) -> NDArray[Any]:
-        """Multiply rows by their group's factor and their own part, in place."""
+        """Multiply rows by their group's weight and their own part, in place."""
+        if not self._weighted:
+            return values
         values *= self.segments.spread(weight_group)
         if self.part_row is not None:
             values *= self.part_row
