@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from groupwise.losses.segments import Segments
+from groupwise.losses.softplus import softplus
 from groupwise.losses.tilting import tilt
 
 __all__ = ["LARGEST_EXACT", "PoissonBinomial"]
@@ -80,9 +81,9 @@ class PoissonBinomial:
         segments, count = self.segments, self.count
         none, all_ = count <= 0, count >= segments.sizes
         side = segments.spread(np.where(all_, -1.0, 1.0))
-        pure = segments.sum(np.logaddexp(0.0, side * score))
-        shifted = segments.sum(np.logaddexp(0.0, score + segments.spread(shift)))
-        mixed = shift * count - shifted + segments.sum(np.logaddexp(0.0, score))
+        pure = segments.sum(softplus(side * score))
+        shifted = segments.sum(softplus(score + segments.spread(shift)))
+        mixed = shift * count - shifted + segments.sum(softplus(score))
         return np.where(none | all_, pure, mixed)
 
     def _saddlepoint(self, loss: NDArray[Any], expected: NDArray[Any]) -> None:

@@ -11,6 +11,7 @@ from scipy.special import expit
 from groupwise.groups import Groups
 from groupwise.losses.base import BoundLoss, GroupLoss, link
 from groupwise.losses.segments import Segments
+from groupwise.losses.softplus import softplus
 
 __all__ = ["NoisyOrLoss", "SmoothMaxLoss"]
 
@@ -66,7 +67,7 @@ class NoisyOrLoss(GroupLoss):
         return _NoisyOr(target_group, groups, weight_row)
 
     def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
-        log_none = -groups.sum(np.logaddexp(0.0, score_row))
+        log_none = -groups.sum(softplus(score_row))
         return np.column_stack([np.exp(log_none), -np.expm1(log_none)])
 
 
@@ -104,7 +105,7 @@ class _NoisyOr(BoundLoss):
 
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         spread = self.segments.spread
-        log_p = -np.logaddexp(0.0, -score)
+        log_p = -softplus(-score)
         q = expit(-score)
         log_a = self._log_a(score)
         log_any = _log1mexp(log_a)  # log(1 - exp(-A))
@@ -211,7 +212,7 @@ class _SmoothMax(BoundLoss):
 
     def _value(self, score: NDArray[Any]) -> float:
         score_group = (self._log_sum(score)[1] - np.log(self.segments.sizes)) / self.sharpness
-        loss = np.logaddexp(0.0, np.where(self.y_group == 1, -score_group, score_group))
+        loss = softplus(np.where(self.y_group == 1, -score_group, score_group))
         return float(self.weight_group @ loss)
 
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -239,7 +240,7 @@ def _check_two_classes(n_classes: int) -> None:
 
 def _log_softplus(score: Any) -> Any:
     """log(log(1 + exp(score))), finite for all finite scores."""
-    return np.where(score < -35.0, score, np.log(np.logaddexp(0.0, np.maximum(score, -35.0))))
+    return np.where(score < -35.0, score, np.log(softplus(np.maximum(score, -35.0))))
 
 
 def _log1mexp(log_a: NDArray[Any]) -> NDArray[Any]:

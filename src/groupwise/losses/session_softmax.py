@@ -9,6 +9,7 @@ from scipy.special import expit, logsumexp
 
 from groupwise.groups import Groups
 from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.softplus import softplus
 
 __all__ = ["SessionSoftmaxLoss"]
 
@@ -105,7 +106,7 @@ class _Bound(BoundLoss):
 
 def _cross_entropy(score: NDArray[Any], y: NDArray[np.intp]) -> NDArray[Any]:
     if score.ndim == 1:
-        return np.logaddexp(0.0, np.where(y == 1, -score, score))
+        return softplus(np.where(y == 1, -score, score))
     own = np.take_along_axis(score, y[None, :], axis=0)[0]
     return logsumexp(score, axis=0) - own
 
