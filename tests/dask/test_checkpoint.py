@@ -76,6 +76,15 @@ def test_files_that_are_no_checkpoints(tmp_path):
         read_checkpoint(path, {})
 
 
+def test_an_error_of_one_worker_is_the_error_told(client, coarse, cut, tmp_path):
+    X, y, groups = coarse()
+    path = tmp_path / "no such folder" / "fit.json"  # only the first worker writes
+    settings = GroupBoostClassifier(engine="xgboost", n_estimators=50, n_threads=1)
+    many = DaskGroupBoostClassifier(settings, client=client, checkpoint=path, checkpoint_every=2)
+    with pytest.raises(FileNotFoundError, match=r"fit\.json"):
+        many.fit(cut(X, 2), cut(y, 2), groups=cut(groups, 2))
+
+
 def test_checkpoints_need_a_positive_distance(client, coarse, cut):
     X, y, groups = coarse()
     many = DaskGroupBoostClassifier(client=client, checkpoint="fit.json", checkpoint_every=0)

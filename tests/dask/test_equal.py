@@ -127,18 +127,20 @@ def test_tables_of_shares(client, coarse, cut, apart):
     assert float(client.compute(score).result()) == pytest.approx(one.score(X, shares, groups))
 
 
-def test_early_stopping_on_rows_passed_apart(client, coarse, cut, apart):
+@pytest.mark.parametrize("n_partitions_val", [1, 2])
+def test_early_stopping_on_rows_passed_apart(client, coarse, cut, apart, n_partitions_val):
     X, y, groups = coarse()
     X_val, y_val, groups_val = coarse(n_groups=30, seed=5)
     settings = booster("presence_lse", n_estimators=60, early_stopping=True, n_iter_no_change=3)
     one = clone(settings).fit(X, y, groups=groups, X_val=X_val, y_val=y_val, groups_val=groups_val)
-    many = DaskGroupBoostClassifier(settings, client=client).fit(
+    alone = n_partitions_val == 1  # one worker has none of them, in memory or on disk
+    many = DaskGroupBoostClassifier(settings, client=client, on_disk=alone).fit(
         cut(X, 3),
         cut(y, 3),
         groups=cut(groups, 3),
-        X_val=cut(X_val, 2),
-        y_val=cut(y_val, 2),
-        groups_val=cut(groups_val, 2),
+        X_val=cut(X_val, n_partitions_val),
+        y_val=cut(y_val, n_partitions_val),
+        groups_val=cut(groups_val, n_partitions_val),
     )
     assert many.estimator_.best_iteration_ == one.best_iteration_ < 60
     for name in ("train", "valid"):

@@ -159,9 +159,11 @@ class _Rows:
         return [begin.start(known.n_rows) for known in self.facts]
 
     def binned(self, plan: Plan, **more: Any) -> Any:
-        """XGBoost's matrix of all these rows."""
+        """XGBoost's matrix of all these rows; all workers must make one, even of none."""
         n_threads, folder = self.local.n_threads, self.local.folder
-        return binned(self.fetch, plan.options, plan.n_features, n_threads, folder=folder, **more)
+        none = partial(np.empty, (0, plan.n_features), np.float32)
+        fetch = self.fetch or [none]
+        return binned(fetch, plan.options, plan.n_features, n_threads, folder=folder, **more)
 
     def bound(self, plan: Plan, across: Collective) -> BoundLoss:
         """The loss of these groups, joined to that of the other workers'."""
@@ -225,9 +227,9 @@ def _started(data: Any, plan: Plan, n_outputs: int, n_threads: int) -> _Run:
 
 def _held(held: _Rows, plan: Plan, before: GroupTrees, run: _Run, across: Collective) -> HeldOut:
     """The held-out groups of this worker, with their scores after the rounds there are."""
+    X = held.binned(plan, like=run.data)
     if not held.facts:
         return HeldOut(None, _NoGroups(across), np.zeros(0))  # type: ignore[arg-type]
-    X = held.binned(plan, like=run.data)
     watched = HeldOut(X, held.bound(plan, across), np.concatenate(held.start(before)))
     for index in range(run.n_rounds):
         watched.score = watched.score + run.round_score(X, index)
