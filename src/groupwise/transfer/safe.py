@@ -16,6 +16,7 @@ from groupwise.transfer.model_selection import TargetKFold
 __all__ = ["NegativeTransferWarning", "TargetSelection", "select_on_target", "select_safely"]
 
 _REPEATS = 2
+_FEW_ROWS = 20
 
 
 class NegativeTransferWarning(UserWarning):
@@ -80,19 +81,17 @@ def select_on_target(
 
 
 def select_safely(
-    candidates: dict[str, Any], data: TransferRows, rng: Any, *, start: str, floor: tuple[str, ...]
+    candidates: dict[str, Any], data: TransferRows, rng: Any, *, start: str
 ) -> TargetSelection:
-    """Choose another candidate than the start only where held-out rows give a reason.
+    """As :func:`select_on_target`; with few target rows, the start unless the evidence is strong.
 
-    None is chosen that makes more held-out errors than the best of ``floor``. Of the others the
-    start is kept, unless one makes fewer errors by more than the standard error of their
-    difference, row by row. With ten target rows that takes a lot, as it should.
+    Below 20 rows held-out errors are mostly chance: another candidate is taken only if it makes
+    fewer by more than two standard errors of the difference, row by row.
     """
     held_out = _held_out(candidates, data, rng, 5, _REPEATS)
-    least = min(held_out[name].error for name in floor)
-    admitted = [name for name in candidates if held_out[name].error <= least]
-    if start in admitted:
-        better = [name for name in admitted if _clearly_better(held_out[name], held_out[start])]
+    admitted = list(candidates)
+    if np.count_nonzero(data.is_target) < _FEW_ROWS:
+        better = [n for n in candidates if _clearly_better(held_out[n], held_out[start])]
         admitted = better or [start]
     return _selection(held_out, admitted)
 
@@ -108,7 +107,7 @@ def _selection(held_out: "dict[str, _HeldOut]", admitted: list[str]) -> TargetSe
 def _clearly_better(one: "_HeldOut", other: "_HeldOut") -> bool:
     fewer = other.wrong.astype(float) - one.wrong
     n_rows = len(fewer) / _REPEATS
-    return bool(fewer.mean() > fewer.std() / np.sqrt(n_rows))
+    return bool(fewer.mean() > 2.0 * fewer.std() / np.sqrt(n_rows))
 
 
 @dataclass(frozen=True)

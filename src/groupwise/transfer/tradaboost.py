@@ -74,9 +74,9 @@ class TrAdaBoostClassifier(StagedTransferClassifier):
         errors on them (the smallest such number).
     safe : bool, default=False
         Compare with target-only, union and equal-mass fits of the same learner on held-out target
-        rows (cross-validation over the target). What is kept never makes more errors there than the
-        target alone or the union, and is the equal-mass fit unless another is better by more than
-        one standard error: see ``selection_``. Where transfer loses to the target alone, a
+        rows (cross-validation over the target), and keep the best: see ``selection_``. Below 20
+        target rows these errors are mostly chance, and the equal-mass fit is kept unless another is
+        better by two standard errors. Where transfer loses to the target alone, a
         :class:`NegativeTransferWarning` says so.
     random_state : int, RandomState instance or None, default=None
 
@@ -287,13 +287,8 @@ class TrAdaBoostClassifier(StagedTransferClassifier):
             for name in ("equal_mass", "union", "target_only")
         }
         own = clone(self).set_params(safe=False, random_state=rng.randint(2**31 - 1))
-        self.selection_ = select_safely(
-            {"tradaboost": own, **candidates},
-            data,
-            rng,
-            start="equal_mass",
-            floor=("union", "target_only"),
-        )
+        everyone = {"tradaboost": own, **candidates}
+        self.selection_ = select_safely(everyone, data, rng, start="equal_mass")
         if self.selection_.chosen == "tradaboost":
             return
         chosen = candidates[self.selection_.chosen]
