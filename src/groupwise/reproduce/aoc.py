@@ -296,7 +296,8 @@ def _ecological() -> pd.DataFrame:
             }
         ),
     }
-    return pd.DataFrame({name: _one_ecological(unit) for name, unit in units.items()}).round(2)
+    table = pd.DataFrame({name: _one_ecological(unit) for name, unit in units.items()})
+    return table.round(2).rename_axis("method")
 
 
 def _one_ecological(unit: pd.DataFrame, rows_per_unit: int = 20) -> dict[str, float]:
