@@ -1,6 +1,6 @@
 """Rows, workers, memory, bytes and the price of the group part, on a cluster of this machine.
 
-    python benchmarks/scaling/run.py rows|price|memory|error [--folder /tmp/scaling]
+    python benchmarks/scaling/run.py rows|price|memory|error|groups [--folder /tmp/scaling]
 
 Each part adds its lines to ``benchmarks/results/scaling.json``; ``cost.py`` fits the cost model and
 writes ``scaling.md``.
@@ -17,7 +17,9 @@ sys.path.insert(1, str(Path(__file__).parent.parent))
 
 import harness
 from cluster import Watched, cluster
+from error import error
 from fits import group_fit, plain_fit
+from groups import groups
 from rows import write
 
 OUT = harness.RESULTS / "scaling.json"
@@ -32,8 +34,9 @@ def keep(part: str, lines: list[dict[str, Any]]) -> None:
 
 
 def rows(folder: Path, sizes: list[int], limit: str) -> None:
-    """Time, bytes and memory against rows and workers."""
-    lines = []
+    """Time, bytes and memory against rows and workers; other sizes are kept."""
+    before = json.loads(OUT.read_text()) if OUT.exists() else {}
+    lines = [line for line in before.get("rows", {}).get("lines", []) if line["rows"] not in sizes]
     for n_rows in sizes:
         data = write(folder / f"{n_rows}x20", n_rows, 20)
         for n_workers in (1, 2):
@@ -64,44 +67,51 @@ def rows(folder: Path, sizes: list[int], limit: str) -> None:
         keep("rows", lines)
 
 
-def price(folder: Path, n_rows: int, n_features: int, turns: int) -> None:
+LOSSES = ("majority", "majority_softmax", "presence_lse", "presence", "proportions_squared")
+
+
+def price(
+    folder: Path, n_rows: int, n_features: int, turns: int, depth: int, losses: tuple[str, ...]
+) -> None:
     """What the group part adds to a round of plain XGBoost on Dask, in turns."""
-    losses = ("majority", "majority_softmax", "presence_lse", "presence", "proportions_squared")
+    part = f"price {n_features} {depth}" + (" majority" if len(losses) == 1 else "")
     data = write(folder / f"{n_rows}x{n_features}", n_rows, n_features)
     lines = []
     with cluster(2, "5GiB") as client:
-        for depth in (3, 6):
-            for turn in range(turns):
-                for name in ("plain", *losses):
-                    if name == "plain":
-                        seconds = plain_fit(client, data, depth, 30)
-                    else:
-                        seconds = group_fit(client, data, name, depth, 30).seconds_
-                    lines.append(
-                        {
-                            "rows": n_rows,
-                            "features": n_features,
-                            "depth": depth,
-                            "turn": turn,
-                            "method": name,
-                            "round s": seconds["boosting"] / 30,
-                            "round cpu s": seconds["boosting_cpu"] / 30,
-                        }
-                    )
-                    print(lines[-1], flush=True)
-    keep(f"price {n_features}", lines)
+        for turn in range(turns):
+            for name in ("plain", *losses):
+                if name == "plain":
+                    seconds = plain_fit(client, data, depth, 30)
+                else:
+                    seconds = group_fit(client, data, name, depth, 30).seconds_
+                lines.append(
+                    {
+                        "rows": n_rows,
+                        "features": n_features,
+                        "depth": depth,
+                        "turn": turn,
+                        "method": name,
+                        "round s": seconds["boosting"] / 30,
+                        "round cpu s": seconds["boosting_cpu"] / 30,
+                    }
+                )
+                print(lines[-1], flush=True)
+            keep(part, lines)
 
 
-def memory(folder: Path, n_rows: int, n_features: int, limit: str) -> None:
-    """Data three times the memory limit of a worker."""
-    data = write(folder / f"{n_rows}x{n_features}f8", n_rows, n_features, "float64")
+def memory(folder: Path, n_rows: int, n_features: int, limit: str, dtype: str) -> None:
+    """Data that do not fit the memory limit of a worker."""
+    size = {"float32": 4, "float64": 8}[dtype]
+    ending = "f8" if size == 8 else ""
+    data = write(folder / f"{n_rows}x{n_features}{ending}", n_rows, n_features, dtype)
     with cluster(2, limit) as client:
         with Watched(client) as watched:
             many = group_fit(client, data, "majority", 3, 10, on_disk=True)
         line = {
             "rows": n_rows,
             "features": n_features,
-            "data MiB": n_rows * (8 * n_features + 9) / 2**20,
+            "numbers": dtype,
+            "data MiB": n_rows * (size * n_features + 9) / 2**20,
             "limit": limit,
             "workers": 2,
             "all s": many.seconds_["all"],
@@ -110,25 +120,30 @@ def memory(folder: Path, n_rows: int, n_features: int, limit: str) -> None:
             "rounds": many.estimator_.best_iteration_,
         }
     print(line, flush=True)
-    keep("memory", [line])
+    before = json.loads(OUT.read_text()).get("memory", {}).get("lines", [])
+    keep("memory", [other for other in before if other["rows"] != n_rows] + [line])
 
 
 if __name__ == "__main__":
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("part", choices=["rows", "price", "memory", "error"])
+    asked.add_argument("part", choices=["rows", "price", "memory", "error", "groups"])
     asked.add_argument("--folder", type=Path, default=Path("/tmp/scaling"))
     asked.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 5_000_000, 20_000_000])
     asked.add_argument("--features", type=int, default=28)
     asked.add_argument("--limit", default="3GiB")
     asked.add_argument("--turns", type=int, default=3)
+    asked.add_argument("--depth", type=int, default=3)
+    asked.add_argument("--majority", action="store_true", help="this loss only, against plain")
+    asked.add_argument("--numbers", choices=["float32", "float64"], default="float64")
     given = asked.parse_args()
     if given.part == "rows":
         rows(given.folder, given.rows, given.limit)
     elif given.part == "price":
-        price(given.folder, given.rows[0], given.features, given.turns)
+        losses = ("majority",) if given.majority else LOSSES
+        price(given.folder, given.rows[0], given.features, given.turns, given.depth, losses)
     elif given.part == "memory":
-        memory(given.folder, given.rows[0], given.features, given.limit)
-    else:
-        from error import error
-
+        memory(given.folder, given.rows[0], given.features, given.limit, given.numbers)
+    elif given.part == "error":
         keep("error", error())
+    else:
+        keep("groups", groups())

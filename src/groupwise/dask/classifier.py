@@ -44,7 +44,7 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
     on_disk : bool, default=False
         Leave the binned rows, two bytes a number, on the workers' disks and read them in every
         round (XGBoost's external memory): some 20 % slower, and then memory holds little more
-        than the 100 bytes a row of scores, gradients and loss.
+        than scores, gradients and loss, some 100 to 200 bytes a row.
     checkpoint : str or Path, default=None
         File that is written every ``checkpoint_every`` rounds, on a disk that you and the workers
         share. If it is there when ``fit`` begins, and of the same settings and data, the fit goes
