@@ -88,8 +88,8 @@ def price_part() -> str:
             for method in dict.fromkeys(run["method"] for run in runs):
                 own = [r for r in runs if r["depth"] == depth and r["method"] == method]
                 base = [r for r in runs if r["depth"] == depth and r["method"] == "plain"]
-                ratio = {
-                    key: median(a[key] / b[key] for a, b in zip(own, base, strict=True))
+                ratios = {
+                    key: [a[key] / b[key] for a, b in zip(own, base, strict=True)]
                     for key in ("round s", "round cpu s")
                 }
                 lines.append(
@@ -99,12 +99,16 @@ def price_part() -> str:
                         "loss": "XGBoost's logistic" if method == "plain" else method,
                         "round s": f"{median(r['round s'] for r in own):.3f}",
                         "round cpu s": f"{median(r['round cpu s'] for r in own):.3f}",
-                        "ratio": f"{ratio['round s']:.2f}",
-                        "ratio of cpu": f"{ratio['round cpu s']:.2f}",
+                        "ratio": _spread(ratios["round s"]),
+                        "ratio of cpu": _spread(ratios["round cpu s"]),
                         "turns": len(own),
                     }
                 )
     return table(lines)
+
+
+def _spread(ratios: list[float]) -> str:
+    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def error_part() -> str:
@@ -201,7 +205,8 @@ the majority loss are lost in the rest.
 ## What the group part costs
 
 Rounds of the group losses against XGBoost's own Dask interface with its own logistic loss of rows,
-in turns in one run, 2 workers, {FOUND["price 28 3"]["lines"][0]["rows"]:,} rows.
+in turns in one run, 2 workers, {FOUND["price 28 3"]["lines"][0]["rows"]:,} rows. Ratios are medians
+over the turns, with the least and the largest. The majority loss had a run of its own besides.
 
 {price_part()}
 
