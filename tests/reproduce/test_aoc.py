@@ -28,6 +28,9 @@ def small_folder(tmp_path, monkeypatch):
 
     write(tmp_path / "uci" / "ionosphere.csv.gz", rows(60, "class", ["b", "g"]))
     write(tmp_path / "uci" / "german_numeric.csv.gz", rows(60, "credit_risk", [1, 2]))
+    write(tmp_path / "uci" / "spambase.csv.gz", rows(60, "is_spam", [0, 1]))
+    mushroom = rows(60, "class", ["e", "p"]).round().astype(str)
+    write(tmp_path / "uci" / "mushroom.csv.gz", mushroom.assign(stalk_shape=["e", "t"] * 30))
     word = rng.choice(["u", "v"], size=200)
     write(tmp_path / "llp" / "adult.csv.gz", rows(200, "income", ["<=50K", ">50K"]).assign(w=word))
     write(tmp_path / "llp" / "bank_10pct.csv.gz", rows(200, "y", ["no", "yes"]).assign(w=word))

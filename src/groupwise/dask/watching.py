@@ -11,6 +11,9 @@ __all__ = ["WorkerLostError", "wait_on_workers"]
 _LOOK_EVERY = 1.0  # seconds between two looks at which workers are there
 _GRACE = 8.0  # seconds in which a worker's end explains an error of another
 
+# What a worker says when another one has gone or failed.
+_CONSEQUENCES = (XGBoostError, distributed.KilledWorker)
+
 Task = tuple[str, Future]
 
 
@@ -55,21 +58,22 @@ def _lost(client: Client, tasks: list[Task]) -> list[str]:
 
 
 def _explain(client: Client, tasks: list[Task]) -> None:
-    """Raise what went wrong: the end of a worker makes the others fail too."""
-    errors = [task.exception() for _, task in tasks if task.status == "error"]
-    # one worker's error breaks the others' connections: the error that is not XGBoost's is first
-    errors.sort(key=lambda error: isinstance(error, XGBoostError | distributed.KilledWorker))
-    error = errors[0] if errors else None
-    if isinstance(error, XGBoostError | distributed.KilledWorker) or error is None:
-        until = time.monotonic() + _GRACE
-        while time.monotonic() < until:
-            lost = _lost(client, tasks)
-            if lost:
-                raise _lost_error(lost) from error
-            time.sleep(_LOOK_EVERY)
-    if error is None:
-        raise WorkerLostError("a task of the fit was lost or cancelled, and no model was made")
-    raise error
+    """Raise what went wrong first: it breaks the other workers' connections, and they fail too."""
+    until = time.monotonic() + _GRACE
+    while True:
+        errors = [task.exception() for _, task in tasks if task.status == "error"]
+        own = [error for error in errors if not isinstance(error, _CONSEQUENCES)]
+        if own:
+            raise own[0]
+        lost = _lost(client, tasks)
+        if lost:
+            raise _lost_error(lost) from (errors[0] if errors else None)
+        if time.monotonic() > until:
+            break
+        time.sleep(_LOOK_EVERY)
+    if errors:
+        raise errors[0]
+    raise WorkerLostError("a task of the fit was lost or cancelled, and no model was made")
 
 
 def _lost_error(lost: list[str]) -> WorkerLostError:
