@@ -1,6 +1,6 @@
 """Rows, workers, memory, bytes and the price of the group part, on a cluster of this machine.
 
-    python benchmarks/scaling/run.py rows|price|memory|error|groups [--folder /tmp/scaling]
+    python benchmarks/scaling/run.py rows|price|memory|error|groups [--folder FOLDER]
 
 Each part adds its lines to ``benchmarks/results/scaling.json``; ``cost.py`` fits the cost model and
 writes ``scaling.md``.
@@ -11,6 +11,7 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 sys.path.insert(1, str(Path(__file__).parent.parent))
@@ -127,7 +128,7 @@ def memory(folder: Path, n_rows: int, n_features: int, limit: str, dtype: str) -
 if __name__ == "__main__":
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("part", choices=["rows", "price", "memory", "error", "groups"])
-    asked.add_argument("--folder", type=Path, default=Path("/tmp/scaling"))
+    asked.add_argument("--folder", type=Path, default=Path(gettempdir()) / "scaling")
     asked.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 5_000_000, 20_000_000])
     asked.add_argument("--features", type=int, default=28)
     asked.add_argument("--limit", default="3GiB")

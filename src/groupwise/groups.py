@@ -295,7 +295,8 @@ def _as_id_vector(ids: ArrayLike) -> NDArray[Any]:
             f"groups must hold one id per row (a 1-D array), got shape {values.shape}"
         )
     if values.dtype.kind == "U" and not isinstance(ids, np.ndarray):
-        # np.asarray([1, "a"]) would turn the number into text and may merge 1 with "1"
+        # np.asarray([1, "a"]) would turn the number into text and may merge 1 with "1"; ignored: an
+        # ArrayLike that became a 1-D array of text is an iterable
         values = np.fromiter(ids, dtype=object, count=len(values))  # type: ignore[arg-type]
         if pd.api.types.infer_dtype(values, skipna=False) == "string":
             values = values.astype("U")

@@ -131,6 +131,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
                 )
             if header["digest"] != digest:
                 raise ModelFileError(f"{path} was altered after it was written")
+    # the last two are zipfile's for a damaged header: an unknown compression, a password
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ModelFileError(
             f"{path} is no model file of groupwise, or was altered or cut short ({error})"

@@ -109,9 +109,8 @@ def test_collections_that_do_not_fit_together(coarse, cut):
 
 def test_partitions_of_different_length(client, coarse, cut):
     X, y, _ = coarse()
-    # whichever of the two is looked at first
-    with pytest.raises(GroupDataError, match=r"partition [01] of X has 36[34] rows, that of y 36"):
-        fit(client, cut(X, 2), cut(y[1:-1], 2), None)
+    with pytest.raises(GroupDataError, match=r"partition 0 of X has 364 rows, that of y 363"):
+        fit(client, cut(X, 2), cut(y[:-1], 2), None)  # the other partition is as it should be
 
 
 def test_features_as_xgboost_takes_them():

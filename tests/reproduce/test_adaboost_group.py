@@ -8,7 +8,8 @@ from scipy.sparse import csr_matrix
 
 from groupwise.datasets.users import make_users
 from groupwise.reproduce import adaboost_group
-from groupwise.reproduce.adaboost_group import OURS, PRINTED, TUNED
+from groupwise.reproduce.adaboost_group import OURS
+from groupwise.reproduce.adaboost_group_tables import PRINTED, TUNED
 
 
 @pytest.fixture

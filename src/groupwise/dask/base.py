@@ -188,13 +188,16 @@ class BaseDaskGroupBoost(BaseEstimator):
         )
 
     def _default(self) -> Any:
-        raise NotImplementedError  # the estimator of one machine
+        """The estimator of one machine, where no settings are given."""
+        raise NotImplementedError  # a subclass's first duty
 
     def _loss_of(self, model: Any) -> tuple[GroupLoss, int]:
-        raise NotImplementedError
+        """The loss of a model, and how many classes it has (1 for numbers)."""
+        raise NotImplementedError  # a subclass's second duty
 
     def _learn_targets(self, client: Client, model: Any, rows: LazyRows) -> Any:
-        raise NotImplementedError
+        """Let the model know what y holds; the function that reads a partition's y."""
+        raise NotImplementedError  # a subclass's third duty
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "estimator_")

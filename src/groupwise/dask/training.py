@@ -167,12 +167,12 @@ class _Rows:
 
     def bound(self, plan: Plan, across: Collective) -> BoundLoss:
         """The loss of these groups, joined to that of the other workers'."""
-        weights = [known.weight_row for known in self.facts]
+        weights = [known.weight_row for known in self.facts if known.weight_row is not None]
         return plan.loss.bind(
             np.concatenate([known.target for known in self.facts]),
             Groups.of_sizes(np.concatenate([known.sizes for known in self.facts])),
             n_classes=plan.n_classes,
-            weight_row=None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
+            weight_row=np.concatenate(weights) if weights else None,
         ).join(across)
 
 
@@ -229,6 +229,7 @@ def _held(held: _Rows, plan: Plan, before: GroupTrees, run: _Run, across: Collec
     """The held-out groups of this worker, with their scores after the rounds there are."""
     X = held.binned(plan, like=run.data)
     if not held.facts:
+        # of a held-out loss only the value is asked for, so _NoGroups is no whole BoundLoss
         return HeldOut(None, _NoGroups(across), np.zeros(0))  # type: ignore[arg-type]
     watched = HeldOut(X, held.bound(plan, across), np.concatenate(held.start(before)))
     for index in range(run.n_rounds):

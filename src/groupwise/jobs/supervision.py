@@ -197,7 +197,7 @@ class Measure(Supervision):
         except ValueError as error:
             raise OptionError(f"--measure: {error}") from error
 
-    @property
+    @property  # a constant of the other kinds; here it depends on the measure
     def score_name(self) -> str:  # type: ignore[override]
         return f"mean over groups of {self.measure}"
 

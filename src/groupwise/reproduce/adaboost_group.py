@@ -11,7 +11,6 @@ import sklearn
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.stats import ttest_rel
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
@@ -32,9 +31,9 @@ from groupwise.measures import (
     add_relative_features,
     make_measure_scorer,
 )
-from groupwise.metrics import bootstrap_interval
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.plotting.measures import GroupScoresDisplay
+from groupwise.reproduce.adaboost_group_tables import PRINTED, TUNED, table
 from groupwise.reproduce.result import Result, Track, quiet
 
 __all__ = ["TITLE", "run"]
@@ -51,31 +50,6 @@ N_USERS = 250
 LEAST_MAILS = 20
 OURS = "ours: LightGBM, expected F1"
 OURS_RELATIVE = "ours: LightGBM, expected F1, relative features"
-TUNED = "LightGBM, threshold tuned"
-
-PRINTED = pd.DataFrame(
-    {
-        "Email accuracy": [0.9567, 0.9381, 0.9442, 0.9346, 0.9481, 0.9488, 0.9433, 0.9436],
-        "Acronym accuracy": [0.9981, 0.9975, 0.9978, 0.9977, 0.9979, 0.9974, 0.9972, 0.9972],
-        "Protein accuracy": [0.9970, 0.9966, 0.9968, 0.9953, 0.9966, 0.9965, 0.9965, 0.9966],
-        "Email F1": [0.6983, 0.8645, 0.4804, 0.4674, 0.5612, 0.5130, 0.4804, 0.4885],
-        "Acronym F1": [0.9160, 0.8918, 0.8990, 0.9017, 0.8849, 0.8867, 0.7932, 0.8298],
-        "Protein F1": [0.6708, 0.6848, 0.6636, 0.6712, 0.6510, 0.6601, 0.6354, 0.6532],
-    },
-    index=pd.Index(
-        [
-            "AdaBoost.Group (accuracy)",
-            "AdaBoost.Group (F1)",
-            "SVMperf (accuracy)",
-            "SVMperf (F1)",
-            "SVM, cost-sensitive",
-            "AdaBoost, cost-sensitive",
-            "SVM",
-            "AdaBoost",
-        ],
-        name="method",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -271,36 +245,6 @@ def _users(repeats: int, seed: int, track: Track) -> dict[str, pd.DataFrame]:
     return _collect(cases, track, "users")
 
 
-def _table(values: dict[str, pd.DataFrame], printed: str | None = None) -> pd.DataFrame:
-    """Means over groups, and F1 against two partners with interval and p over groups."""
-    table = pd.DataFrame({method: frame.mean() for method, frame in values.items()}).T
-    table["F1 standard error"] = {m: frame["F1"].sem() for m, frame in values.items()}
-    table["F1 of the lower tenth"] = {m: frame["F1"].quantile(0.1) for m, frame in values.items()}
-    for partner in ("AdaBoost", TUNED):
-        for method, frame in values.items():
-            table.loc[method, _columns(partner)] = _difference(frame["F1"], values[partner]["F1"])
-    if printed is not None:
-        for measure in ("F1", "accuracy"):
-            table.insert(0, f"paper {measure}", PRINTED[f"{printed} {measure}"])
-    return table.rename_axis("method")
-
-
-def _columns(partner: str) -> list[str]:
-    return (
-        [f"F1 minus {partner}", "low", "high", "p"]
-        if partner == TUNED
-        else [f"F1 minus {partner}", "its low", "its high", "its p"]
-    )
-
-
-def _difference(one: pd.Series, other: pd.Series) -> list[float]:
-    """Paired over groups: mean, bootstrap interval, t-test as in the paper."""
-    apart = (one - other).to_numpy()
-    if not apart.any():
-        return [0.0, 0.0, 0.0, 1.0]
-    return [apart.mean(), *bootstrap_interval(apart), float(ttest_rel(one, other).pvalue)]
-
-
 def _frequent(X: Any) -> Any:
     return X[:, np.asarray((X > 0).sum(axis=0)).ravel() >= LEAST_MAILS]
 
@@ -325,9 +269,9 @@ def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) ->
     return Result(
         name="adaboost_group",
         tables={
-            "Tables 1 and 2, Protein": _table(protein, "Protein"),
-            "Spam inboxes (the paper: TREC 2005)": _table(spam, "Email"),
-            "Users with personal shifts and skewed classes": _table(users),
+            "Tables 1 and 2, Protein": table(protein, "Protein"),
+            "Spam inboxes (the paper: TREC 2005)": table(spam, "Email"),
+            "Users with personal shifts and skewed classes": table(users),
             "Tables 1 and 2, Acronym (printed only)": PRINTED[["Acronym accuracy", "Acronym F1"]],
         },
         settings={
