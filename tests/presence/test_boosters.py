@@ -159,6 +159,14 @@ def test_a_ball_is_a_thresholded_rbf_feature():
     np.testing.assert_allclose(last, ensemble.score(X))
 
 
+@pytest.mark.parametrize("pool", [Balls(), Stumps()])
+def test_where_nothing_separates_every_score_is_zero(pool):
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    clf = LPBoostClassifier(pool, nu=0.5).fit(X, np.array([0, 1, 0, 1]))
+    assert np.array_equal(clf.decision_function(X), np.zeros(4))
+    assert len(clf.estimator_weights_) == 0
+
+
 def test_a_positive_group_without_a_separable_row_pays_its_slack():
     """Copies of negative rows: no witness can help, and the bounds say what it costs."""
     X = np.array([[0.0], [1.0], [0.0], [1.0], [3.0]])

@@ -51,6 +51,8 @@ class Balls(BaseEstimator):
 
 
 def _distances(X: Any, centres: Any) -> NDArray[Any]:
+    if not centres.shape[0]:  # a sum of no balls, where none is better than chance
+        return np.empty((X.shape[0], 0))
     return euclidean_distances(X, centres)
 
 
