@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.svm import SVC, LinearSVC
 
 from groupwise.kernels import Kernel, LandmarkFeatures, fit_kernel
@@ -13,6 +14,10 @@ __all__ = ["Machine", "make_machine"]
 
 # Up to so many rows the kernel matrix is computed once and kept (half a gigabyte).
 _KEPT = 8000
+
+# Megabytes of libsvm's own cache. Its solution does not depend on it. With the matrix at hand a row
+# is quickly made again, while every row that shrinking swaps is swapped in all cached rows too.
+_CACHE_BESIDE_MATRIX, _CACHE = 10, 500
 
 
 class Machine:
@@ -35,20 +40,23 @@ class Machine:
             plane = Plane(self.kernel, self.features, None, model.coef_[0], model.intercept_[0])
             return plane, np.asarray(self.phi @ plane.coef + plane.intercept)
         if self.gram is not None:
-            model = SVC(C=self.C, kernel="precomputed", cache_size=500)
+            model = SVC(C=self.C, kernel="precomputed", cache_size=_CACHE_BESIDE_MATRIX)
             everything = len(rows) == len(self.gram)
             gram = self.gram if everything else self.gram[np.ix_(rows, rows)]
-            model.fit(gram, target, sample_weight=weight)
+            with config_context(assume_finite=True):  # the rows were checked: no look per round
+                model.fit(gram, target, sample_weight=weight)
         else:
             gamma = 0.5 / self.kernel.sigma**2
-            model = SVC(C=self.C, kernel="rbf", gamma=gamma, cache_size=500)
+            model = SVC(C=self.C, kernel="rbf", gamma=gamma, cache_size=_CACHE)
             model.fit(self.X[rows], target, sample_weight=weight)
         support = rows[model.support_]
         coef = model.dual_coef_.toarray() if issparse(model.dual_coef_) else model.dual_coef_
         plane = Plane(self.kernel, None, self.X[support], coef[0], model.intercept_[0])
-        if self.gram is not None:
-            return plane, self.gram[:, support] @ plane.coef + plane.intercept
-        return plane, plane.score(self.X)
+        if self.gram is None:
+            return plane, plane.score(self.X)
+        coef_row = np.zeros(len(self.gram))  # zeros cost less than picking columns of the matrix
+        coef_row[support] = plane.coef
+        return plane, self.gram @ coef_row + plane.intercept
 
 
 class Plane:
