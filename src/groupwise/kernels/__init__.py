@@ -10,6 +10,7 @@ from groupwise.kernels.sets import (
     set_kernel,
     set_norms,
 )
+from groupwise.kernels.shared import share_kernels
 
 __all__ = [
     "KERNELS",
@@ -26,4 +27,5 @@ __all__ = [
     "largest_similarity",
     "set_kernel",
     "set_norms",
+    "share_kernels",
 ]

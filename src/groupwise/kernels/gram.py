@@ -9,8 +9,17 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, rbf_kernel
 
 from groupwise.groups import Groups
+from groupwise.kernels.shared import shareable
 
-__all__ = ["KERNELS", "MAX_DENSE", "Kernel", "check_dense", "fit_kernel", "median_distance"]
+__all__ = [
+    "KERNELS",
+    "MAX_DENSE",
+    "Kernel",
+    "check_dense",
+    "fit_kernel",
+    "gram_matrix",
+    "median_distance",
+]
 
 KERNELS = ("rbf", "linear")
 
@@ -88,6 +97,12 @@ class Kernel:
         return 0.5 * (out + out.T)
 
 
+@shareable
+def gram_matrix(kernel: Kernel, X: Any) -> NDArray[Any]:
+    """All kernel values between rows, (n_rows, n_rows)."""
+    return kernel(X, X)
+
+
 def fit_kernel(name: str, width: float, X: Any) -> Kernel:
     """A kernel whose width is a multiple of the median distance between rows.
 
@@ -111,6 +126,7 @@ def fit_kernel(name: str, width: float, X: Any) -> Kernel:
     return Kernel(name, float(width) * median_distance(X))
 
 
+@shareable
 def median_distance(X: Any) -> float:
     """Median distance between different rows, of at most 1,000 that do not depend on their order.
 

@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from groupwise.groups import Groups
 from groupwise.kernels.gram import BLOCK_BYTES, Kernel
+from groupwise.kernels.shared import shareable
 
 __all__ = [
     "hausdorff_distances",
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 
+@shareable
 def set_kernel(kernel: Kernel, X: Any, groups: Groups, Z: Any, groups_z: Groups) -> NDArray[Any]:
     r"""Mean kernel value over all pairs of rows of two groups, (n_groups, n_groups_z).
 
@@ -28,6 +30,7 @@ def set_kernel(kernel: Kernel, X: Any, groups: Groups, Z: Any, groups_z: Groups)
     return sums / groups.sizes[:, None] / groups_z.sizes
 
 
+@shareable
 def set_norms(kernel: Kernel, X: Any, groups: Groups) -> NDArray[Any]:
     r"""Norm of every group, :math:`\sqrt{K(A, A)}`: the set kernel over both norms is normalised.
 
@@ -51,6 +54,7 @@ def _linear_norms(X: Any, groups: Groups) -> NDArray[Any]:
     return np.asarray((mean * mean).sum(axis=1)).ravel()
 
 
+@shareable
 def largest_similarity(kernel: Kernel, X: Any, groups: Groups, Z: Any) -> NDArray[Any]:
     r"""The largest kernel value of any row of a group with each row of Z, (n_groups, n_z)."""
     sorted_X = X[groups.order]
@@ -60,6 +64,7 @@ def largest_similarity(kernel: Kernel, X: Any, groups: Groups, Z: Any) -> NDArra
     return out
 
 
+@shareable
 def hausdorff_distances(X: Any, groups: Groups, Z: Any, groups_z: Groups) -> NDArray[Any]:
     r"""Distances of the nearest rows of two groups, the least Hausdorff distance.
 
@@ -84,6 +89,7 @@ def hausdorff_distances(X: Any, groups: Groups, Z: Any, groups_z: Groups) -> NDA
     return out
 
 
+@shareable
 def mean_least_distances(
     X: Any, groups: Groups, Z: Any, groups_z: Groups
 ) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.svm import SVC, LinearSVC
 
 from groupwise.kernels import Kernel, LandmarkFeatures, fit_kernel
+from groupwise.kernels.gram import gram_matrix
 
 __all__ = ["Machine", "make_machine"]
 
@@ -28,7 +29,9 @@ class Machine:
         self.linear = kernel.name == "linear" or features is not None
         self.X = X
         self.phi = X if features is None else features.transform(X)
-        self.gram = None if self.linear or X.shape[0] > _KEPT else kernel(X, X)
+        self.gram = None if self.linear or X.shape[0] > _KEPT else gram_matrix(kernel, X)
+        self._rows = np.empty(0, dtype=np.intp)  # of the last round
+        self._part = np.empty((0, 0))  # and the kernel values between them
 
     def fit(
         self, rows: NDArray[np.intp], target: NDArray[np.intp], weight: NDArray[Any]
@@ -41,10 +44,8 @@ class Machine:
             return plane, np.asarray(self.phi @ plane.coef + plane.intercept)
         if self.gram is not None:
             model = SVC(C=self.C, kernel="precomputed", cache_size=_CACHE_BESIDE_MATRIX)
-            everything = len(rows) == len(self.gram)
-            gram = self.gram if everything else self.gram[np.ix_(rows, rows)]
             with config_context(assume_finite=True):  # the rows were checked: no look per round
-                model.fit(gram, target, sample_weight=weight)
+                model.fit(self._gram_of(rows), target, sample_weight=weight)
         else:
             gamma = 0.5 / self.kernel.sigma**2
             model = SVC(C=self.C, kernel="rbf", gamma=gamma, cache_size=_CACHE)
@@ -57,6 +58,20 @@ class Machine:
         coef_row = np.zeros(len(self.gram))  # zeros cost less than picking columns of the matrix
         coef_row[support] = plane.coef
         return plane, self.gram @ coef_row + plane.intercept
+
+    def _gram_of(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Kernel values between some rows; between two rounds few of them change."""
+        assert self.gram is not None  # only asked where it is kept
+        if len(rows) == len(self.gram):
+            return self.gram
+        if len(rows) != len(self._rows):
+            self._part = self.gram[np.ix_(rows, rows)]
+        else:
+            new = np.flatnonzero(rows != self._rows)
+            self._part[new] = self.gram[np.ix_(rows[new], rows)]
+            self._part[:, new] = self.gram[np.ix_(rows, rows[new])]
+        self._rows = rows
+        return self._part
 
 
 class Plane:

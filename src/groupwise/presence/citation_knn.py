@@ -78,7 +78,7 @@ class CitationKNNClassifier(GroupLevelClassifier):
             )
         bags = self._bags(X, y, groups)
         self._X, self._sets, self._positive = bags.X, bags.groups, bags.y_group == 1
-        distance = hausdorff_distances(bags.X, bags.groups, bags.X, bags.groups)
+        distance = hausdorff_distances(bags.X, bags.groups, bags.X, bags.groups).copy()
         np.fill_diagonal(distance, np.inf)
         # how near a newcomer has to be to come among the C nearest of each training group
         at = min(self.n_citers, len(distance) - 1)

@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from groupwise.datasets import load_mil
 from groupwise.gbdt import GroupBoostClassifier
+from groupwise.kernels import share_kernels
 from groupwise.majority import GroupStatisticsClassifier
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.presence import (
@@ -215,9 +216,10 @@ def _choose(method: Method, X: Any, y: Any, groups: Any, seed: int) -> dict[str,
         scaler = StandardScaler().fit(X[train])
         inner, held_out = scaler.transform(X[train]), scaler.transform(X[test])
         n_groups = len(np.unique(groups[test]))
-        for at, setting in enumerate(method.grid):
-            model = _fit(method, setting, inner, y[train], groups[train], seed)
-            right[at] += model.score(held_out, y[test], groups=groups[test]) * n_groups
+        with share_kernels():
+            for at, setting in enumerate(method.grid):
+                model = _fit(method, setting, inner, y[train], groups[train], seed)
+                right[at] += model.score(held_out, y[test], groups=groups[test]) * n_groups
     return method.grid[int(right.round(6).argmax())]
 
 
