@@ -464,7 +464,7 @@ def test_blocks_of_runs_do_not_matter(loss, n_classes, block, monkeypatch):
     assert np.isclose(parts.value(score), expected[0])
     for one, other in zip(parts.gradient_and_curvature(score), expected[1:], strict=True):
         assert np.allclose(one, other)
-    covered = [rows for rows, _ in parts.segments.blocks]
+    covered = [block.rows for block in parts.segments.blocks]
     assert len(covered) > 2
     assert covered[0].start == 0
     assert [rows.stop for rows in covered[:-1]] == [rows.start for rows in covered[1:]]

@@ -10,9 +10,9 @@ from scipy.special import expit, softmax
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.losses.across import Across, Alone
-from groupwise.losses.segments import Segments
+from groupwise.losses.segments import Block, Segments
 
-__all__ = ["BoundLoss", "GroupLoss"]
+__all__ = ["AdditiveLoss", "BoundLoss", "GroupLoss"]
 
 
 class GroupLoss(ABC):
@@ -62,9 +62,10 @@ class BoundLoss(ABC):
     r"""A loss as a function of the rows' scores, (n_rows,) or (n_rows, n_classes).
 
     A subclass writes :meth:`_value` and :meth:`_derivatives` for rows in the order of the runs of
-    :class:`~groupwise.losses.segments.Segments`, with one line of scores a class.
+    :class:`~groupwise.losses.segments.Segments`, with one line of scores a class; a sum over groups
+    is an :class:`AdditiveLoss`.
 
-    Every loss is a weighted sum over groups, of the order of the number of rows (``n_rows`` for
+    Every loss is of the order of the number of rows (``n_rows`` for
     unit weights), so that learners may regularise all of them alike. ``curvature`` is a diagonal
     that majorises the Hessian :math:`\nabla^2 \ell`, :math:`d^\top \nabla^2 \ell\, d \le
     \sum_j c_j d_j^2` for every direction d: a group's rows may all move at once, which the
@@ -74,9 +75,6 @@ class BoundLoss(ABC):
     them one loss. Values and start scores then need sums over the machines, derivatives only where
     the loss is not a sum over groups.
     """
-
-    #: Whether the loss is a sum over groups, so that the parts of several machines add up.
-    _adds_up: ClassVar[bool] = True
 
     def __init__(self, groups: Groups, weight_row: NDArray[Any] | None = None):
         self.segments = Segments(groups)
@@ -110,8 +108,7 @@ class BoundLoss(ABC):
 
     def value(self, score_row: NDArray[Any]) -> float:
         """The loss."""
-        value = float(self._value(self.segments.enter(np.asarray(score_row))))
-        return self.across.sum(value) if self._adds_up else value
+        return self._value(self.segments.enter(np.asarray(score_row)))
 
     def gradient_and_curvature(
         self, score_row: NDArray[Any], dtype: Any = np.float64
@@ -119,7 +116,7 @@ class BoundLoss(ABC):
         """First derivatives and the diagonal majoriser of the second, shaped like the scores."""
         inside = self.segments.enter(np.asarray(score_row))
         gradient, curvature = self._derivatives(inside, dtype)
-        return self.segments.leave(gradient, dtype), self.segments.leave(curvature, dtype)
+        return self.segments.leave(gradient), self.segments.leave(curvature)
 
     def gradient(self, score_row: NDArray[Any]) -> NDArray[Any]:
         """First derivatives."""
@@ -134,29 +131,68 @@ class BoundLoss(ABC):
         """The best constant score, (1,) or (n_classes,)."""
 
     @abstractmethod
-    def _value(self, score: NDArray[Any]) -> float: ...
+    def _value(self, score: NDArray[Any]) -> float:
+        """The loss over the groups of all machines."""
 
     @abstractmethod
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Gradient and curvature in arrays of their own; of ``dtype`` where that is quicker."""
+        """Gradient and curvature in arrays of their own, of type ``dtype``."""
 
     def _class_weights(self, y_group: NDArray[Any], n_classes: int) -> NDArray[Any]:
         """Weight of the rows in groups of each class, kept off zero."""
         weight = np.bincount(y_group, self.weight_group * self.segments.sizes, n_classes)
         return np.maximum(self.across.sum(weight), 1e-12 * self.total_weight)
 
-    def _scale_rows(self, values: NDArray[Any], weight_group: NDArray[Any]) -> NDArray[Any]:
+
+class AdditiveLoss(BoundLoss):
+    """A weighted sum over groups, computed for a block of whole groups at a time.
+
+    What is done to a block stays in the processor's cache, which makes most losses several times
+    quicker than whole columns of temporaries would be.
+    """
+
+    @abstractmethod
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        """The loss of each group of the block, before its weight."""
+
+    @abstractmethod
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Gradient and curvature of its rows, weights put in."""
+
+    def _value(self, score: NDArray[Any]) -> float:
+        value = 0.0
+        for block in self.segments.blocks:
+            by_group = self._block_value(score[..., block.rows], block)
+            value += float(self.weight_group[block.groups] @ by_group)
+        return self.across.sum(value)
+
+    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        gradient, curvature = np.empty(score.shape, dtype), np.empty(score.shape, dtype)
+        for block in self.segments.blocks:
+            found = self._block_derivatives(score[..., block.rows], block)
+            gradient[..., block.rows], curvature[..., block.rows] = found
+        return gradient, curvature
+
+    def _scale(self, values: NDArray[Any], block: Block) -> NDArray[Any]:
         """Multiply rows by their group's weight and their own part, in place."""
         if not self._weighted:
             return values
-        values *= self.segments.spread(weight_group)
+        values *= block.runs.spread(self.weight_group[block.groups])
         if self.part_row is not None:
-            values *= self.part_row
+            values *= self.part_row[block.rows]
         return values
 
-    def _mean_score(self, score: NDArray[Any]) -> NDArray[Any]:
+    def _sum(self, values: NDArray[Any], block: Block) -> NDArray[Any]:
+        """Sum over each group, rows weighted by their parts."""
+        return block.runs.sum(
+            values if self.part_row is None else values * self.part_row[block.rows]
+        )
+
+    def _mean(self, values: NDArray[Any], block: Block) -> NDArray[Any]:
         """Mean over each group, rows weighted by their parts."""
-        return self.segments.mean(score if self.part_row is None else score * self.part_row)
+        return self._sum(values, block) / block.runs.sizes
 
 
 def link(score: NDArray[Any]) -> NDArray[Any]:

@@ -54,11 +54,12 @@ def session_weights(
         The logarithm of L.
     """
     tops, sums = [], []
-    for rows, block in segments.blocks:
+    for block in segments.blocks:
+        rows, runs = block.rows, block.runs
         term = exponent(rows)
         part = None if part_row is None else part_row[rows]
-        mean = block.mean(term if part is None else term * part)
-        block.add(term, gamma * mean)
+        mean = runs.mean(term if part is None else term * part)
+        runs.add(term, gamma * mean)
         top = float(term.max())
         term -= top
         np.exp(term, out=term)
@@ -66,16 +67,16 @@ def session_weights(
             term *= weight_row[rows]
         tops.append(top)
         sums.append(float(term.sum()))
-        shared = gamma * block.mean(term)
+        shared = gamma * runs.mean(term)
         if part is None:
-            block.add(term, shared)
+            runs.add(term, shared)
         else:
-            term += block.spread(shared) * part
+            term += runs.spread(shared) * part
         out[..., rows] = term
     across = Alone() if across is None else across
     highest = across.max(max(tops))
     relative = np.exp(np.array(tops) - highest)
     value = across.sum(float(relative @ np.array(sums)))
-    for (rows, _), factor in zip(segments.blocks, relative, strict=True):
-        out[..., rows] *= factor * total / ((1.0 + gamma) * value)
+    for block, factor in zip(segments.blocks, relative, strict=True):
+        out[..., block.rows] *= factor * total / ((1.0 + gamma) * value)
     return float(np.log(value)) + highest

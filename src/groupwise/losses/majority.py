@@ -81,8 +81,6 @@ class MajorityLoss(GroupLoss):
 class _Exponential(BoundLoss):
     """The log-sum-exp over rows (two classes) or over rows and other classes."""
 
-    _adds_up = False
-
     def __init__(
         self,
         y_group: NDArray[np.intp],
@@ -96,9 +94,7 @@ class _Exponential(BoundLoss):
         self.n_classes = n_classes
         self.gamma = gamma
         self._weight_row = (
-            None
-            if weight_row is None
-            else self._scale_rows(np.ones(groups.n_rows), self.weight_group)
+            None if weight_row is None else self.segments.enter(np.asarray(weight_row))
         )
 
     def _weigh(self, score: NDArray[Any], out: NDArray[Any], total: float) -> float:

@@ -1,22 +1,23 @@
 """The distribution of a sum of independent yes-or-no rows, given what the sum came to."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from groupwise.losses.logistic import softplus
 from groupwise.losses.segments import Segments
-from groupwise.losses.softplus import softplus
 from groupwise.losses.tilting import tilt
 
 __all__ = ["LARGEST_EXACT", "PoissonBinomial"]
 
 #: Groups of more rows than this use the saddlepoint approximation.
 LARGEST_EXACT = 128
-_PADDED = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, LARGEST_EXACT])
-_CHUNK = 4_000_000  # numbers held at once by the dynamic program
+_PADDED = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128])
+_CHUNK = 262_144  # numbers held at once by the dynamic program, so that they stay in the cache
+_LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its while
 
 
 class PoissonBinomial:
@@ -61,20 +62,27 @@ class PoissonBinomial:
         self.segments = segments
         mixed = (count_group > 0) & (count_group < segments.sizes)
         self._large = mixed & (segments.sizes > largest_exact)
-        self._chunks = list(_chunks(np.flatnonzero(mixed & ~self._large), segments))
+        self._chunks = list(_chunks(np.flatnonzero(mixed & ~self._large), count_group, segments))
 
-    def log_loss_and_expectation(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Negative log-likelihood of each count, and of each row the expectation given it."""
-        segments, count = self.segments, self.count
+    def expectation(self, score: NDArray[Any]) -> NDArray[Any]:
+        """Of each row, the probability that it is positive given the count of its group."""
+        return self._given(score)[2]
+
+    def log_loss(self, score: NDArray[Any]) -> NDArray[Any]:
+        """Negative log-likelihood of each count."""
+        shift, log_likely, _ = self._given(score)
+        return self._exponent(score, shift) - log_likely
+
+    def _given(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The shifts, log-probabilities of the counts after them, and the rows' expectations."""
         # the exact groups need a rough shift only; the large ones rely on it
-        shift = tilt(score, count, segments, tol=1e-10 if self._large.any() else 1e-3)
-        expected = expit(score + segments.spread(shift))
-        loss = self._exponent(score, shift)
-        for groups, rows in self._chunks:
-            loss[groups] -= _count_given(expected, rows, count[groups].astype(np.intp))
+        shift, proba = tilt(score, self.count, self.segments, near=~self._large)
+        log_likely = np.zeros(self.segments.n_groups)
+        for chunk in self._chunks:
+            log_likely[chunk.groups] = chunk.condition(proba)
         if self._large.any():
-            self._saddlepoint(loss, expected)
-        return loss, expected
+            self._saddlepoint(log_likely, proba)
+        return shift, log_likely, proba
 
     def _exponent(self, score: NDArray[Any], shift: NDArray[Any]) -> NDArray[Any]:
         """The bracket: relative entropy of the shifted rows; for pure groups, all there is."""
@@ -86,57 +94,94 @@ class PoissonBinomial:
         mixed = shift * count - shifted + segments.sum(softplus(score))
         return np.where(none | all_, pure, mixed)
 
-    def _saddlepoint(self, loss: NDArray[Any], expected: NDArray[Any]) -> None:
+    def _saddlepoint(self, log_likely: NDArray[Any], expected: NDArray[Any]) -> None:
         segments = self.segments
         bernoulli = expected * (1.0 - expected)
         variance = segments.sum(bernoulli)
         skew = segments.sum(bernoulli * (1.0 - 2.0 * expected))
-        loss += np.where(self._large, 0.5 * np.log1p(2.0 * np.pi * variance), 0.0)
+        log_likely -= np.where(self._large, 0.5 * np.log1p(2.0 * np.pi * variance), 0.0)
         factor = np.where(self._large, np.pi / (1.0 + 2.0 * np.pi * variance), 0.0)
         ratio = np.divide(skew, variance, out=np.zeros_like(skew), where=variance > 1e-300)
         correction = (1.0 - 2.0 * expected) - segments.spread(ratio)
         expected -= segments.spread(factor) * bernoulli * correction
 
 
+@dataclass(frozen=True)
+class _Chunk:
+    """Groups of like size and count, of whose rows the rarer kind is counted.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n,)
+    rows : ndarray of shape (padded size, n)
+        A group's rows; where it has fewer, ``real`` is false and the row is any.
+    real : ndarray of shape (padded size, n), or None
+        ``None`` where all rows are real.
+    count : ndarray of shape (n,)
+        Of the rarer kind.
+    rare : ndarray of shape (n,)
+        1 where positives are the rarer kind, 0 where negatives are.
+    """
+
+    groups: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    real: NDArray[np.bool_] | None
+    count: NDArray[np.intp]
+    rare: NDArray[np.float64]
+
+    def condition(self, proba: NDArray[Any]) -> NDArray[Any]:
+        """Replace ``proba`` of the rows by their expectations given the counts; log P(count).
+
+        ``ahead[j, t]`` is the probability that the first j rows hold t of the rarer kind,
+        ``back[t]`` that the rows from j on supply what is then missing; t beyond the count matters
+        to neither. A row that is padding is never of that kind and changes nothing.
+        """
+        sign, other = 2.0 * self.rare - 1.0, 1.0 - self.rare
+        p = proba[self.rows]
+        p *= sign
+        p += other
+        if self.real is not None:
+            p *= self.real
+        q = 1.0 - p
+        padded, n_groups = p.shape
+        ahead = np.zeros((padded, int(self.count.max()) + 1, n_groups))
+        ahead[0, 0] = 1.0
+        for j in range(padded - 1):
+            np.multiply(ahead[j], q[j], out=ahead[j + 1])
+            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
+        back = np.zeros(ahead.shape[1:])
+        back[self.count, np.arange(n_groups)] = 1.0
+        for j in range(padded - 1, -1, -1):
+            supplied = back[1:] * p[j]
+            back *= q[j]
+            back[:-1] += supplied
+            supplied *= ahead[j, :-1]
+            supplied.sum(axis=0, out=p[j])
+        p /= back[0]
+        p -= other
+        p *= sign
+        if self.real is None:
+            proba[self.rows] = p
+        else:
+            proba[self.rows[self.real]] = p[self.real]
+        return np.log(back[0])
+
+
 def _chunks(
-    groups: NDArray[np.intp], segments: Segments
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Groups of like size, not too many at once; their rows as (padded size, n), -1 for none."""
-    sizes = segments.sizes[groups].astype(np.intp)
-    kind = np.searchsorted(_PADDED, sizes)
+    groups: NDArray[np.intp], count_group: NDArray[Any], segments: Segments
+) -> Iterator[_Chunk]:
+    """Groups of like size and count, not too many at once."""
+    size = segments.sizes[groups]
+    fewer = np.minimum(count_group[groups], size - count_group[groups]).astype(np.intp)
+    kind = np.searchsorted(_PADDED, size)
     for label in np.unique(kind):
         padded = int(_PADDED[label])
-        members = groups[kind == label]
-        for part in np.array_split(members, -(-len(members) * (padded + 1) ** 2 // _CHUNK)):
+        members = np.flatnonzero(kind == label)
+        members = members[np.argsort(fewer[members], kind="stable")]
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        for part in np.array_split(members, -(-len(members) // at_once)):
             position = np.arange(padded)[:, None]
-            rows = segments.starts[part] + position
-            yield part, np.where(position < segments.sizes[part], rows, -1)
-
-
-def _count_given(
-    proba: NDArray[Any], rows: NDArray[np.intp], count: NDArray[np.intp]
-) -> NDArray[Any]:
-    """Replace ``proba`` of the rows by their expectations given the counts; log P(count).
-
-    ``ahead[j, t]`` is the probability that the first j rows hold t positives, ``back[t]`` that the
-    rows from j on supply what is then missing. A row that is padding is positive with probability
-    0 and changes nothing.
-    """
-    padded, n_groups = rows.shape
-    p = np.where(rows >= 0, proba.take(rows, mode="wrap"), 0.0)
-    ahead = np.zeros((padded, padded + 1, n_groups))
-    ahead[0, 0] = 1.0
-    for j in range(padded - 1):
-        ahead[j + 1] = ahead[j] * (1.0 - p[j])
-        ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
-    back = np.zeros((padded + 1, n_groups))
-    back[count, np.arange(n_groups)] = 1.0
-    expected = np.empty_like(p)
-    for j in range(padded - 1, -1, -1):
-        expected[j] = p[j] * np.einsum("tg,tg->g", ahead[j, :-1], back[1:])
-        back[:-1] = back[:-1] * (1.0 - p[j]) + back[1:] * p[j]
-        back[-1] *= 1.0 - p[j]
-    likelihood = back[0]
-    real = rows >= 0
-    proba[rows[real]] = (expected / likelihood)[real]
-    return np.log(likelihood)
+            real = position < size[part]
+            rows = segments.starts[groups[part]] + np.where(real, position, 0)
+            rare = (fewer[part] == count_group[groups[part]]).astype(float)
+            yield _Chunk(groups[part], rows, None if real.all() else real, fewer[part], rare)

@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import expit
 
 from groupwise.groups import Groups
-from groupwise.losses.base import BoundLoss, GroupLoss, link
-from groupwise.losses.segments import Segments
-from groupwise.losses.softplus import softplus
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, link
+from groupwise.losses.logistic import sigmoid, softplus
+from groupwise.losses.segments import Block, Segments
 
 __all__ = ["NoisyOrLoss", "SmoothMaxLoss"]
 
@@ -71,57 +70,51 @@ class NoisyOrLoss(GroupLoss):
         return np.column_stack([np.exp(log_none), -np.expm1(log_none)])
 
 
-class _NoisyOr(BoundLoss):
+class _NoisyOr(AdditiveLoss):
     def __init__(self, y_group: NDArray[np.intp], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(groups, weight_row)
         self.positive = y_group[self.segments.of_groups] == 1
-        part = np.ones(groups.n_rows) if self.part_row is None else self.part_row
-        self._log_part = np.log(part)
 
     def init_score(self) -> NDArray[Any]:
         weight = self.across.sum(np.bincount(self.positive, self.weight_group, 2)[::-1].copy())
         if min(weight) == 0:  # no best constant: as far as a single row in all would go
             return np.array([np.log((weight[0] + 0.5) / (weight[1] + 0.5))])
+        log_sizes = np.log(self.segments.sizes)
 
         def loss(score: float) -> float:
-            return self.across.sum(self._loss(np.log(self.segments.sizes) + _log_softplus(score)))
+            by_group = _minus_log_likelihood(log_sizes + _log_softplus(score), self.positive)
+            return self.across.sum(float(self.weight_group @ by_group))
 
         best = minimize_scalar(
             loss, bounds=(-30.0, 30.0), method="bounded", options={"xatol": 1e-9}
         )
         return np.array([best.x])
 
-    def _loss(self, log_a: NDArray[Any]) -> float:
-        positive = self.positive
-        value = np.where(positive, 0.0, np.exp(np.where(positive, 0.0, log_a)))
-        value[positive] = -_log1mexp(log_a[positive])
-        return float(self.weight_group @ value)
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        log_softplus = _log_softplus(score)
+        if self.part_row is not None:
+            log_softplus += np.log(self.part_row[block.rows])
+        log_a = block.runs.logsumexp(log_softplus)
+        return _minus_log_likelihood(log_a, self.positive[block.groups])
 
-    def _log_a(self, score: NDArray[Any]) -> NDArray[Any]:
-        return self.segments.logsumexp(_log_softplus(score) + self._log_part)
-
-    def _value(self, score: NDArray[Any]) -> float:
-        return self._loss(self._log_a(score))
-
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        spread = self.segments.spread
-        log_p = -softplus(-score)
-        q = expit(-score)
-        log_a = self._log_a(score)
-        log_any = _log1mexp(log_a)  # log(1 - exp(-A))
-        # of positive groups: -phi'(A) = 1 / expm1(A), and phi''(A) sum(p) over that
-        log_slope = np.where(self.positive, -np.exp(log_a) - log_any, 0.0)
-        log_sum = self.segments.logsumexp(log_p + self._log_part)
-        ratio = np.where(self.positive, np.exp(log_sum - log_any), 0.0)
-        positive = spread(self.positive)
-        gradient = np.exp(log_p + spread(log_slope))
-        curvature = gradient * np.where(positive, spread(ratio) - q, q)
-        np.negative(gradient, out=gradient, where=positive)
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        runs, positive = block.runs, self.positive[block.groups]
+        odds = np.exp(_within_reach(score, runs))
+        a = self._sum(np.log1p(odds), block)
+        p = odds / (1.0 + odds)
+        # of a row: gradient -slope p, curvature p (slope p + rest); in negative groups p and
+        # p (1 - p), in positive ones slope = -phi'(A) and rest = slope (phi''/-phi' sum(p) - 1)
+        proba = -np.expm1(-a)
+        slope = np.where(positive, np.exp(-a) / proba, -1.0)
+        rest = np.where(positive, slope * (self._sum(p, block) / proba - 1.0), 1.0)
+        gradient = p * runs.spread(-slope)
+        curvature = p * runs.spread(rest)
+        p *= gradient
+        curvature -= p
         np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
-        return (
-            self._scale_rows(gradient, self.weight_group),
-            self._scale_rows(curvature, self.weight_group),
-        )
+        return self._scale(gradient, block), self._scale(curvature, block)
 
 
 @dataclass(frozen=True)
@@ -188,7 +181,7 @@ class SmoothMaxLoss(GroupLoss):
         return link(score_group)
 
 
-class _SmoothMax(BoundLoss):
+class _SmoothMax(AdditiveLoss):
     def __init__(
         self,
         y_group: NDArray[np.intp],
@@ -199,31 +192,34 @@ class _SmoothMax(BoundLoss):
         super().__init__(groups, weight_row)
         self.y_group = y_group[self.segments.of_groups]
         self.sharpness = sharpness
-        self._log_part: Any = 0.0 if self.part_row is None else np.log(self.part_row)
 
     def init_score(self) -> NDArray[Any]:
         weight = self.across.sum(np.bincount(self.y_group, self.weight_group, 2))
         weight = np.maximum(weight, 1e-12 * weight.sum())
         return np.log(weight[1:] / weight[:1])
 
-    def _log_sum(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        scaled = self.sharpness * score + self._log_part
-        return scaled, self.segments.logsumexp(scaled)
+    def _shares(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The rows' shares q of their group, and the groups' scores S."""
+        scaled = self.sharpness * score
+        if self.part_row is not None:
+            scaled += np.log(self.part_row[block.rows])
+        share, log_sum = block.runs.softmax(scaled)
+        return share, (log_sum - np.log(block.runs.sizes)) / self.sharpness
 
-    def _value(self, score: NDArray[Any]) -> float:
-        score_group = (self._log_sum(score)[1] - np.log(self.segments.sizes)) / self.sharpness
-        loss = softplus(np.where(self.y_group == 1, -score_group, score_group))
-        return float(self.weight_group @ loss)
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        _, score_group = self._shares(score, block)
+        return softplus(np.where(self.y_group[block.groups] == 1, -score_group, score_group))
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        spread, weight = self.segments.spread, self.weight_group
-        scaled, log_sum = self._log_sum(score)
-        share = np.exp(scaled - spread(log_sum))  # q
-        proba = expit((log_sum - np.log(self.segments.sizes)) / self.sharpness)
-        residual = proba - self.y_group
-        bend = np.maximum(residual, 0.0) * self.sharpness
-        curvature = spread(weight * bend) * (2.0 * (1.0 - share))
-        curvature += spread(weight * proba * (1.0 - proba))
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        spread, weight = block.runs.spread, self.weight_group[block.groups]
+        share, score_group = self._shares(score, block)
+        proba, other = sigmoid(score_group)
+        residual = proba - self.y_group[block.groups]
+        bend = 2.0 * self.sharpness * np.maximum(residual, 0.0)
+        curvature = share * spread(weight * -bend)
+        curvature += spread(weight * (bend + proba * other))
         curvature *= share
         np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
         share *= spread(weight * residual)
@@ -236,6 +232,25 @@ def _check_two_classes(n_classes: int) -> None:
             "presence losses need two classes, groups without and with a positive row; got "
             f"{n_classes}. Fit one class against the rest"
         )
+
+
+def _within_reach(score: NDArray[Any], runs: Segments) -> NDArray[Any]:
+    """Scores whose exp is a number, with the same derivatives of the noisy-or.
+
+    Groups all of whose rows lie far below zero are moved up: what counts is each row's share of
+    their sum.
+    """
+    score = np.minimum(score, 700.0)
+    if score.min() < -700.0:
+        score += runs.spread(np.maximum(-700.0 - runs.max(score), 0.0))
+    return score
+
+
+def _minus_log_likelihood(log_a: NDArray[Any], positive: NDArray[np.bool_]) -> NDArray[Any]:
+    """-log(1 - exp(-A)) of positive groups, A of the others."""
+    out = np.exp(np.where(positive, 0.0, log_a))
+    out[positive] = -_log1mexp(log_a[positive])
+    return out
 
 
 def _log_softplus(score: Any) -> Any:

@@ -5,12 +5,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
+from groupwise.losses.logistic import log_softmax, sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
+from groupwise.losses.segments import Block
 from groupwise.losses.tilting import tilt_classes
 
 __all__ = ["CountLikelihoodLoss", "ShareLoss"]
@@ -106,19 +108,20 @@ class _CountLikelihood(BoundLoss):
         return np.array([np.log(odds)])
 
     def _value(self, score: NDArray[Any]) -> float:
-        return float(self.weight_group @ self._sums.log_loss_and_expectation(score)[0])
+        return self.across.sum(float(self.weight_group @ self._sums.log_loss(score)))
 
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        proba = expit(score)
-        gradient = proba - self._sums.log_loss_and_expectation(score)[1]
-        proba *= expit(-score)
-        return (
-            self._scale_rows(gradient, self.weight_group),
-            self._scale_rows(proba, self.weight_group),
-        )
+        proba, other = sigmoid(score)
+        other *= proba
+        proba -= self._sums.expectation(score)
+        if self._weighted:
+            weight_row = self.segments.spread(self.weight_group)
+            proba *= weight_row
+            other *= weight_row
+        return proba.astype(dtype), other.astype(dtype)
 
 
-class _RelativeEntropy(BoundLoss):
+class _RelativeEntropy(AdditiveLoss):
     def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(groups, weight_row)
         self.count_group = np.ascontiguousarray(count_group[self.segments.of_groups].T)
@@ -128,29 +131,29 @@ class _RelativeEntropy(BoundLoss):
         weight = self.across.sum(self.count_group @ self.weight_group)
         return np.log(np.maximum(weight / weight.sum(), 1e-12))
 
-    def _tilted(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Log-probabilities of the rows, the shifts, and log-sums of the shifted rows."""
-        log_p = score - logsumexp(score, axis=0)
-        shift = tilt_classes(log_p, self.count_group, self.segments)
-        moved = log_p + self.segments.spread(shift)
-        return log_p, shift, logsumexp(moved, axis=0)
+    def _tilted(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Log-probabilities of the rows, the shifts, and the shifted rows' scores."""
+        log_p = log_softmax(score)
+        shift = tilt_classes(log_p, self.count_group[:, block.groups], block.runs)
+        return log_p, shift, log_p + block.runs.spread(shift)
 
-    def _value(self, score: NDArray[Any]) -> float:
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
         # by the dual, which errors of the shifts change in second order only
-        _, shift, log_sum = self._tilted(score)
-        held = self.count_group > 0
-        gain = (np.where(held, shift, 0.0) * self.count_group).sum(axis=0)
-        return float(self.weight_group @ (gain - self.segments.sum(log_sum)))
+        _, shift, moved = self._tilted(score, block)
+        count = self.count_group[:, block.groups]
+        gain = (np.where(count > 0, shift, 0.0) * count).sum(axis=0)
+        return gain - block.runs.sum(logsumexp(moved, axis=0))
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        log_p, shift, log_sum = self._tilted(score)
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        log_p, _, moved = self._tilted(score, block)
         p = np.exp(log_p)
-        gradient = p - np.exp(log_p + self.segments.spread(shift) - log_sum)
+        gradient = p - np.exp(log_softmax(moved))
         p *= 2.0 * (1.0 - p)
-        return (
-            self._scale_rows(gradient, self.weight_group),
-            self._scale_rows(p, self.weight_group),
-        )
+        return self._scale(gradient, block), self._scale(p, block)
 
 
 def _check_whole_groups(total: NDArray[Any], of_groups: NDArray[np.intp], groups: Groups) -> None:
@@ -209,7 +212,7 @@ class ShareLoss(GroupLoss):
         return groups.mean(self.proba(score_row))
 
 
-class _Shares(BoundLoss):
+class _Shares(AdditiveLoss):
     def __init__(
         self,
         share_group: NDArray[Any],
@@ -230,45 +233,49 @@ class _Shares(BoundLoss):
             return np.array([np.log(share / (1.0 - share))])
         return np.log(share)
 
-    def _proba(self, score: NDArray[Any]) -> NDArray[Any]:
-        return expit(score) if score.ndim == 1 else np.exp(score - logsumexp(score, axis=0))
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        proba = sigmoid(score)[0] if score.ndim == 1 else np.exp(log_softmax(score))
+        square = (self._mean(proba, block) - self.share_group[..., block.groups]) ** 2
+        return 0.5 * block.runs.sizes * (square if score.ndim == 1 else square.sum(axis=0))
 
-    def _value(self, score: NDArray[Any]) -> float:
-        error = self._mean_score(self._proba(score)) - self.share_group
-        square = error**2 if error.ndim == 1 else (error**2).sum(axis=0)
-        return float(0.5 * (self.weight_group * self.segments.sizes) @ square)
-
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        proba = self._proba(score)
-        error = self.segments.spread(self._mean_score(proba) - self.share_group)
-        if score.ndim == 1:
-            slope = proba * expit(-score)
-            curvature = np.maximum(error * (1.0 - 2.0 * proba), 0.0)
-            curvature += self.segments.spread(self._mean_score(slope))
-            curvature *= slope
-            gradient = slope * error
-        else:
-            gradient, curvature = _many_classes(proba, error, self)
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        find = self._two_classes if score.ndim == 1 else self._many_classes
+        gradient, curvature = find(score, block)
         np.maximum(curvature, 1e-16, out=curvature)
-        return (
-            self._scale_rows(gradient, self.weight_group),
-            self._scale_rows(curvature, self.weight_group),
-        )
+        return self._scale(gradient, block), self._scale(curvature, block)
 
+    def _error(self, proba: NDArray[Any], block: Block) -> NDArray[Any]:
+        """Of each row, how far its group's mean probability is off."""
+        return block.runs.spread(self._mean(proba, block) - self.share_group[..., block.groups])
 
-def _many_classes(
-    proba: NDArray[Any], error: NDArray[Any], loss: _Shares
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Gradient and curvature of a row; sums of |dp_k/ds_l| are 2 p_k (1 - p_k)."""
-    centred = error - (error * proba).sum(axis=0)
-    gradient = proba * centred
-    # d/ds_l of gradient_k at fixed error: [k = l] g_k - p_k g_l - g_k p_l
-    size = np.abs(gradient)
-    curvature = proba * size.sum(axis=0) + size
-    bend = gradient * (1.0 - 2.0 * proba)
-    curvature += np.maximum(bend, 0.0) - 2.0 * proba * size  # the diagonal as it is
-    reach = 2.0 * proba * (1.0 - proba)
-    spread = loss.segments.spread(loss._mean_score(reach))
-    # sum over k of reach_k |dp_k/ds_l|, with |dp_k/ds_l| = p_k p_l off the diagonal
-    curvature += proba * (spread * proba).sum(axis=0) + spread * proba * (1.0 - 2.0 * proba)
-    return gradient, curvature
+    def _two_classes(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        proba, slope = sigmoid(score)
+        error = self._error(proba, block)
+        slope *= proba
+        gradient = slope * error
+        proba *= -2.0
+        proba += 1.0
+        error *= proba
+        curvature = np.maximum(error, 0.0, out=error)
+        curvature += block.runs.spread(self._mean(slope, block))
+        curvature *= slope
+        return gradient, curvature
+
+    def _many_classes(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Sums of |dp_k/ds_l| are 2 p_k (1 - p_k)."""
+        proba = np.exp(log_softmax(score))
+        error = self._error(proba, block)
+        centred = error - (error * proba).sum(axis=0)
+        gradient = proba * centred
+        # d/ds_l of gradient_k at fixed error: [k = l] g_k - p_k g_l - g_k p_l
+        size = np.abs(gradient)
+        curvature = proba * size.sum(axis=0) + size
+        bend = gradient * (1.0 - 2.0 * proba)
+        curvature += np.maximum(bend, 0.0) - 2.0 * proba * size  # the diagonal as it is
+        reach = 2.0 * proba * (1.0 - proba)
+        spread = block.runs.spread(self._mean(reach, block))
+        # sum over k of reach_k |dp_k/ds_l|, with |dp_k/ds_l| = p_k p_l off the diagonal
+        curvature += proba * (spread * proba).sum(axis=0) + spread * proba * (1.0 - 2.0 * proba)
+        return gradient, curvature

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
 from groupwise.losses.median import weighted_median
+from groupwise.losses.segments import Block
 
 __all__ = ["GroupMeanLoss"]
 
@@ -63,7 +64,7 @@ class GroupMeanLoss(GroupLoss):
         return _GroupMean(target_group, groups, weight_row, self.delta)
 
 
-class _GroupMean(BoundLoss):
+class _GroupMean(AdditiveLoss):
     def __init__(
         self,
         mean_group: NDArray[Any],
@@ -82,12 +83,17 @@ class _GroupMean(BoundLoss):
         # Huber: from the median, which no outlier moves
         return np.array([weighted_median(self.mean_group, weight, self.across)])
 
-    def _value(self, score: NDArray[Any]) -> float:
-        error = np.abs(self._mean_score(score) - self.mean_group)
-        inner = np.minimum(error, self.delta)
-        return float((self.weight_group * self.segments.sizes) @ (inner * (error - inner / 2.0)))
+    def _error(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        return self._mean(score, block) - self.mean_group[block.groups]
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        error = np.clip(self._mean_score(score) - self.mean_group, -self.delta, self.delta)
-        gradient = self._scale_rows(np.array(self.segments.spread(error)), self.weight_group)
-        return gradient, self._scale_rows(np.ones(len(score)), self.weight_group)
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        error = np.abs(self._error(score, block))
+        inner = np.minimum(error, self.delta)
+        return block.runs.sizes * inner * (error - inner / 2.0)
+
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        error = np.clip(self._error(score, block), -self.delta, self.delta)
+        gradient = self._scale(np.array(block.runs.spread(error)), block)
+        return gradient, self._scale(np.ones(len(score)), block)

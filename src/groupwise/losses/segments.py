@@ -1,5 +1,6 @@
 """Rows laid out group after group, for losses that are computed once a round."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 
-__all__ = ["Segments"]
+__all__ = ["Block", "Segments"]
 
 _BLOCK = 32_768
+_REACH = 600.0  # exp(-600) is still a number, with all its digits
 
 
 class Segments:
@@ -40,7 +42,7 @@ class Segments:
     >>> inside = runs.enter(np.array([1.0, 5.0, 2.0]))
     >>> inside.tolist(), runs.sum(inside).tolist()
     ([5.0, 1.0, 2.0], [5.0, 3.0])
-    >>> runs.leave(inside, np.float64).tolist()
+    >>> runs.leave(inside).tolist()
     [1.0, 5.0, 2.0]
     """
 
@@ -67,7 +69,7 @@ class Segments:
         return np.repeat(np.arange(self.n_groups), self.sizes.astype(np.intp))
 
     @cached_property
-    def blocks(self) -> list[tuple[slice, "Segments"]]:
+    def blocks(self) -> list["Block"]:
         """Whole runs, some ten thousand rows at a time: what is done to them stays in the cache."""
         ends = self.starts + self.sizes.astype(np.intp)
         cuts = np.flatnonzero(np.diff(ends // _BLOCK, prepend=0, append=ends[-1] // _BLOCK + 1))
@@ -79,7 +81,7 @@ class Segments:
             part.order, part.of_groups = None, np.arange(last - first)
             part._set_runs(self.sizes[first:last].astype(np.intp))
             start = int(self.starts[first])
-            found.append((slice(start, start + part.n_rows), part))
+            found.append(Block(slice(start, start + part.n_rows), slice(first, last), part))
         return found
 
     def enter(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -90,11 +92,11 @@ class Segments:
         array = np.ascontiguousarray(values.T, dtype=np.float64)
         return array if self.order is None else array.take(self.order, axis=-1)
 
-    def leave(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    def leave(self, values: NDArray[Any]) -> NDArray[Any]:
         """Undo :meth:`enter`: (n_rows,), or (n_rows, k) for (k, n_rows), in column order."""
         if self.order is None:
-            return values.astype(dtype, copy=False).T
-        out = np.empty(values.shape, dtype)
+            return values.T
+        out = np.empty_like(values)
         out[..., self.order] = values
         return out.T
 
@@ -129,5 +131,31 @@ class Segments:
         """``log(sum(exp(values)))`` over each run, finite for finite values."""
         if self.singletons:
             return values
-        top = self.max(values)
-        return np.log(self.sum(np.exp(values - self.spread(top)))) + top
+        top = self._top(values)
+        return np.log(self.sum(np.exp(values - self._spread_top(top)))) + top
+
+    def softmax(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Shares of ``exp(values)`` in each run, and :meth:`logsumexp`."""
+        top = self._top(values)
+        share = np.exp(values - self._spread_top(top))
+        total = self.sum(share)
+        log_sum = np.log(total) + top  # before the next line: the sum of one row is that row
+        share *= self.spread(1.0 / total)
+        return share, log_sum
+
+    def _top(self, values: NDArray[Any]) -> Any:
+        """What to take off before ``exp``: one number if that will do, or one for each run."""
+        top = values.max(initial=-np.inf)
+        return top if top - values.min(initial=np.inf) < _REACH else self.max(values)
+
+    def _spread_top(self, top: Any) -> Any:
+        return self.spread(top) if np.ndim(top) else top
+
+
+@dataclass(frozen=True)
+class Block:
+    """Neighbouring runs: which rows and which runs they are of the whole, and their own layout."""
+
+    rows: slice
+    groups: slice
+    runs: Segments

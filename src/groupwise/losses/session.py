@@ -61,4 +61,4 @@ class SessionLoss:
         margin = self._segments.enter(np.asarray(margin_row))
         weight = np.empty(len(margin))
         log_value = session_weights(lambda rows: -margin[rows], self._segments, self.gamma, weight)
-        return log_value, self._segments.leave(weight, np.float64)
+        return log_value, self._segments.leave(weight)

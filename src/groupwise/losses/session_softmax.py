@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
 
 from groupwise.groups import Groups
-from groupwise.losses.base import BoundLoss, GroupLoss
-from groupwise.losses.softplus import softplus
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
+from groupwise.losses.logistic import log_softmax, sigmoid, softplus
+from groupwise.losses.segments import Block
 
 __all__ = ["SessionSoftmaxLoss"]
 
@@ -66,7 +66,7 @@ class SessionSoftmaxLoss(GroupLoss):
         return _Bound(target_group, groups, n_classes, weight_row, self.gamma)
 
 
-class _Bound(BoundLoss):
+class _Bound(AdditiveLoss):
     def __init__(
         self,
         y_group: NDArray[np.intp],
@@ -87,37 +87,38 @@ class _Bound(BoundLoss):
             return np.log(weight[1:] / weight[:1])
         return np.log(weight / weight.sum())
 
-    def _value(self, score: NDArray[Any]) -> float:
-        row = _cross_entropy(score, self.y_row)
-        by_group = self.segments.sum(row if self.part_row is None else row * self.part_row)
-        session = self.segments.sizes * _cross_entropy(self._mean_score(score), self.y_group)
+    def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
+        row = _cross_entropy(score, self.y_row[block.rows])
+        group = _cross_entropy(self._mean(score, block), self.y_group[block.groups])
         share = self.session_share
-        return float(self.weight_group @ ((1.0 - share) * by_group + share * session))
+        return (1.0 - share) * self._sum(row, block) + share * block.runs.sizes * group
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        gradient, curvature = _cross_entropy_derivatives(score, self.y_row)
-        session = _cross_entropy_derivatives(self._mean_score(score), self.y_group)
-        for row, group in zip((gradient, curvature), session, strict=True):
+    def _block_derivatives(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        of_rows = _derivatives(score, self.y_row[block.rows])
+        of_groups = _derivatives(self._mean(score, block), self.y_group[block.groups])
+        for row, group in zip(of_rows, of_groups, strict=True):
             row *= 1.0 - self.session_share
-            row += self.segments.spread(group * self.session_share)
-            self._scale_rows(row, self.weight_group)
-        return gradient, curvature
+            row += block.runs.spread(group * self.session_share)
+            self._scale(row, block)
+        return of_rows
 
 
 def _cross_entropy(score: NDArray[Any], y: NDArray[np.intp]) -> NDArray[Any]:
     if score.ndim == 1:
         return softplus(np.where(y == 1, -score, score))
-    own = np.take_along_axis(score, y[None, :], axis=0)[0]
-    return logsumexp(score, axis=0) - own
+    return -np.take_along_axis(log_softmax(score), y[None, :], axis=0)[0]
 
 
-def _cross_entropy_derivatives(
-    score: NDArray[Any], y: NDArray[np.intp]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _derivatives(score: NDArray[Any], y: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Gradient and curvature of the cross-entropy."""
     if score.ndim == 1:
-        proba = expit(score)
-        return proba - y, proba * (1.0 - proba)
-    proba = np.exp(score - logsumexp(score, axis=0))
+        proba, other = sigmoid(score)
+        other *= proba
+        proba -= y
+        return proba, other
+    proba = np.exp(log_softmax(score))
     curvature = 2.0 * proba * (1.0 - proba)
     proba[y, np.arange(len(y))] -= 1.0
     return proba, curvature

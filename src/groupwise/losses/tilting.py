@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
+from groupwise.losses.logistic import sigmoid
 from groupwise.losses.segments import Segments
 
 __all__ = ["tilt", "tilt_classes"]
@@ -15,14 +16,19 @@ _MOST_CLASS_STEPS = 60
 
 
 def tilt(
-    score: NDArray[Any], count_group: NDArray[Any], segments: Segments, *, tol: float = 1e-10
-) -> NDArray[Any]:
+    score: NDArray[Any],
+    count_group: NDArray[Any],
+    segments: Segments,
+    *,
+    tol: float = 1e-10,
+    near: NDArray[Any] | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Find the shift of each group's log-odds that makes its probabilities sum to the count.
 
     .. math:: \sum_j \sigma(s_{ij} + \lambda_i) = c_i
 
-    by Newton steps kept inside a bracket that is halved where they fail; all groups at once. Groups
-    whose count is 0 or their size have no finite shift; theirs drives every probability to 0 or 1.
+    by Newton steps kept inside a bracket that is halved where they fail. Groups whose count is 0 or
+    their size have no finite shift; theirs drives every probability to 0 or 1.
 
     Parameters
     ----------
@@ -32,36 +38,62 @@ def tilt(
     segments : Segments
     tol : float, default=1e-10
         Largest error of a sum, relative to the size of the group.
+    near : ndarray of shape (n_groups,), default=None
+        Groups for which any shift will do that makes the count a likely one: within three standard
+        deviations of the sum.
 
     Returns
     -------
     shift : ndarray of shape (n_groups,)
+    proba : ndarray of shape (n_rows,)
+        Of the shifted rows.
     """
-    size = segments.sizes
-    low, high = -segments.max(score) - 50.0, segments.max(-score) + 50.0
-    none, all_ = count_group <= 0, count_group >= size
-    mixed = ~(none | all_)
-    # a bracket that holds: even the largest (smallest) score must fall below (rise above) c / m
-    odds = np.log(count_group[mixed] / (size[mixed] - count_group[mixed]))
-    low[mixed] += 50.0 + odds
-    high[mixed] += odds - 50.0
-    shift = np.where(none, low, np.where(all_, high, 0.0))
-    shift[mixed] = np.clip(segments.mean(-score)[mixed] + odds, low[mixed], high[mixed])
+    shift, proba = np.empty(segments.n_groups), np.empty(segments.n_rows)
+    reach = np.zeros(segments.n_groups) if near is None else np.where(near, 3.0, 0.0)
+    for block in segments.blocks:
+        rows, groups = block.rows, block.groups
+        shift[groups], proba[rows] = _tilt(
+            score[rows], count_group[groups], block.runs, tol, reach[groups]
+        )
+    return shift, proba
+
+
+def _tilt(
+    score: NDArray[Any], count: NDArray[Any], runs: Segments, tol: float, reach: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    size = runs.sizes
+    none, all_ = count <= 0, count >= size
+    pure = none | all_
+    odds = np.log(np.where(pure, 1.0, count) / np.where(pure, 1.0, size - count))
+    shift = odds - runs.mean(score)
+    if pure.any():
+        far = np.abs(score).max() + 50.0
+        shift = np.where(none, -far, np.where(all_, far, shift))
+
+    def miss(shift: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        proba, other = sigmoid(score + runs.spread(shift))
+        error = runs.sum(proba) - count
+        other *= proba
+        slope = runs.sum(other)
+        return proba, error, slope, pure | (np.abs(error) <= tol * size + reach * np.sqrt(slope))
+
+    proba, error, slope, done = miss(shift)
+    if done.all():
+        return shift, proba
+    # a bracket that holds: the largest (smallest) score must fall below (rise above) c / m
+    low, high = odds - runs.max(score), odds + runs.max(-score)
     for _ in range(_MOST_STEPS):
-        proba = expit(score + segments.spread(shift))
-        error = segments.sum(proba) - count_group
-        narrow = high - low <= 1e-12 + 1e-15 * (np.abs(low) + np.abs(high))
-        done = ~mixed | (np.abs(error) <= tol * size) | narrow
-        if done.all():
-            break
         high = np.where(error > 0, np.minimum(high, shift), high)
         low = np.where(error > 0, low, np.maximum(low, shift))
-        slope = segments.sum(proba * (1.0 - proba))
+        done |= high - low <= 1e-12 + 1e-15 * (np.abs(low) + np.abs(high))
+        if done.all():
+            break
         step = np.divide(error, slope, out=np.full(len(slope), np.inf), where=slope > 1e-300)
         newton = shift - step
         inside = (newton > low) & (newton < high)
         shift = np.where(done, shift, np.where(inside, newton, (low + high) / 2.0))
-    return shift
+        proba, error, slope, done = miss(shift)
+    return shift, proba
 
 
 def tilt_classes(
