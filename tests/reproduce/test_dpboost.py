@@ -93,6 +93,42 @@ def test_no_fit_ever_sees_a_group_of_the_test_fold(small_data):
     assert found["setting"].keys() == {"width", "C"}
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_settings_are_left_out_only_where_they_cannot_be_chosen(seed):
+    """Against all settings on all folds, with groups right at random and many equal counts."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(17), 2)
+    y = groups % 2
+    chance = rng.uniform(0.2, 0.9, size=6)
+    right = rng.uniform(size=(6, 17)) < chance[:, None]
+    calls = []
+
+    class Drawn:
+        def __init__(self, at):
+            self.at = at
+
+        def get_params(self):
+            return {}
+
+        def fit(self, X, y, *, groups):
+            calls.append(self.at)
+            return self
+
+        def score(self, X, y, *, groups):
+            return right[self.at, np.unique(groups)].mean()
+
+    method = mil_sets.Method(Drawn, [{"at": at} for at in range(6)])
+    chosen = mil_sets._choose(method, np.ones((34, 1)), y, groups, seed)
+    assert chosen == {"at": int(right.sum(axis=1).argmax())}
+    assert len(calls) <= 18
+
+
+def test_a_hopeless_setting_is_spared_the_last_fold():
+    assert mil_sets._could_win(np.array([20.0, 10.0]), 1, 11)
+    assert not mil_sets._could_win(np.array([20.0, 10.0]), 1, 10)  # the earlier one of equals
+    assert mil_sets._could_win(np.array([10.0, 20.0]), 0, 10)
+
+
 def test_unfinished_repeats_do_not_count(tmp_path):
     store = FoldStore(tmp_path / "folds.jsonl")
     record = {"set": "a", "method": "m", "repeat": 0, "y": [0, 1], "predicted": [0, 0],

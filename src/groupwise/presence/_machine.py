@@ -13,8 +13,8 @@ from groupwise.kernels.gram import gram_matrix
 
 __all__ = ["Machine", "make_machine"]
 
-# Up to so many rows the kernel matrix is computed once and kept (half a gigabyte).
-_KEPT = 8000
+# Up to so many rows the kernel matrix is computed once and kept (0.8 gigabytes).
+_KEPT = 10_000
 
 # Megabytes of libsvm's own cache. Its solution does not depend on it. With the matrix at hand a row
 # is quickly made again, while every row that shrinking swaps is swapped in all cached rows too.
@@ -55,7 +55,9 @@ class Machine:
         plane = Plane(self.kernel, None, self.X[support], coef[0], model.intercept_[0])
         if self.gram is None:
             return plane, plane.score(self.X)
-        coef_row = np.zeros(len(self.gram))  # zeros cost less than picking columns of the matrix
+        if len(support) < len(self.gram) // 4:
+            return plane, plane.coef @ self.gram[support] + plane.intercept
+        coef_row = np.zeros(len(self.gram))  # zeros cost less than picking most of the matrix
         coef_row[support] = plane.coef
         return plane, self.gram @ coef_row + plane.intercept
 

@@ -208,19 +208,33 @@ def _fit(method: Method, setting: dict[str, Any], X: Any, y: Any, groups: Any, s
 
 
 def _choose(method: Method, X: Any, y: Any, groups: Any, seed: int) -> dict[str, Any]:
-    """The setting with most inner groups right; the earlier one of equals."""
+    """The setting with most inner groups right; the earlier one of equals.
+
+    Settings that could not win with all remaining groups right are left out.
+    """
     if len(method.grid) == 1:
         return method.grid[0]
     right = np.zeros(len(method.grid))
+    n_left = len(np.unique(groups))
     for train, test in WholeGroupKFold(3, random_state=seed).split(X, y, groups):
         scaler = StandardScaler().fit(X[train])
         inner, held_out = scaler.transform(X[train]), scaler.transform(X[test])
         n_groups = len(np.unique(groups[test]))
         with share_kernels():
-            for at, setting in enumerate(method.grid):
-                model = _fit(method, setting, inner, y[train], groups[train], seed)
-                right[at] += model.score(held_out, y[test], groups=groups[test]) * n_groups
-    return method.grid[int(right.round(6).argmax())]
+            for at in np.argsort(-right, kind="stable"):  # leaders first: they show who is out
+                if _could_win(right, at, n_left):
+                    model = _fit(method, method.grid[at], inner, y[train], groups[train], seed)
+                    share = model.score(held_out, y[test], groups=groups[test])
+                    right[at] += round(share * n_groups)
+        n_left -= n_groups
+    return method.grid[int(right.argmax())]
+
+
+def _could_win(right: NDArray[Any], at: int, n_left: int) -> bool:
+    """Whether a setting is chosen if all groups left to it are right and no others of the rest."""
+    most = right.copy()
+    most[at] += n_left
+    return int(most.argmax()) == at
 
 
 def measure_fold(
