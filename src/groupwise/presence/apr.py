@@ -12,23 +12,30 @@ from groupwise.presence._partner import Bags, BinaryPresenceClassifier
 
 __all__ = ["APRClassifier"]
 
-# Earlier choices are made again after so many new ones: after each it would be cubic in groups.
-_BACKFIT_EVERY = 8
-
 
 class APRClassifier(BinaryPresenceClassifier):
     r"""An axis-parallel rectangle that every positive group reaches into and no negative row does.
 
-    Three steps, the first two in turn until the features repeat. *Grow*: from a row of the smallest
-    positive group, add the row of another positive group that widens the rectangle least, until all
-    are in, now and then choosing again the rows taken before. *Discriminate*: choose features one
-    by one, each the one that excludes most of the negative rows still inside. *Expand*: widen each
-    side until a kernel density estimate of the chosen rows leaves out ``epsilon`` of its mass.
+    Three steps, the first two in turn until the features repeat.
+
+    - *Grow*: from a row of the smallest positive group, add the row of another positive group that
+      widens the rectangle least, until all are in; after each, exchange the row of a group for
+      another of its rows as long as that makes the rectangle smaller. Every row of the smallest
+      group is a start; the rectangle with the fewest negative rows inside is kept, the smaller one
+      of equals.
+    - *Discriminate*: choose features one by one, each the one that strongly excludes most of the
+      negative rows still inside: by at least ``margin``, or, where a row lies outside by less than
+      that in all features, as the one in which it lies furthest outside.
+    - *Expand*: widen each side until a kernel density estimate of the positive groups' rows inside
+      leaves out ``epsilon`` of its mass.
 
     Parameters
     ----------
-    tau : float, default=0.95
-        Share of a value's own density that stays inside the tight side: the width of the estimate.
+    margin : float, default=1.0
+        How far outside a row must lie to be strongly excluded, in standard deviations of the
+        feature. (The paper has 1 Angstrom, its features being distances of like scale.)
+    tau : float, default=0.999
+        The width of the kernel: one in the middle of a side has this share of its mass inside.
     epsilon : float, default=0.01
         Mass left out by the expanded rectangle, in each feature.
     max_iter : int, default=10
@@ -64,11 +71,13 @@ class APRClassifier(BinaryPresenceClassifier):
     def __init__(
         self,
         *,
-        tau: float = 0.95,
+        margin: float = 1.0,
+        tau: float = 0.999,
         epsilon: float = 0.01,
         max_iter: int = 10,
         group_column: str | None = None,
     ):
+        self.margin = margin
         self.tau = tau
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -93,13 +102,19 @@ class APRClassifier(BinaryPresenceClassifier):
             raise ValueError(
                 f"tau and epsilon must be in (0, 1), got {self.tau!r} and {self.epsilon!r}"
             )
+        if not self.margin >= 0:
+            raise ValueError(f"margin must be a number >= 0, got {self.margin!r}")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         bags = self._bags(X, y, groups)
-        bags.X = np.asarray(bags.X.toarray() if issparse(bags.X) else bags.X, dtype=float)
-        self.features_, chosen, self.n_iter_ = _iterate(bags, self.max_iter)
-        values = bags.X[np.ix_(chosen, self.features_)]
-        self.lower_, self.upper_ = _expand(values, self.tau, self.epsilon)
+        X = np.asarray(bags.X.toarray() if issparse(bags.X) else bags.X, dtype=float)
+        deviation = X.std(axis=0)
+        bags.X = X / np.where(deviation > 0, deviation, 1.0)
+        self.features_, chosen, self.n_iter_ = _iterate(bags, self.margin, self.max_iter)
+        low, high = _box(X[np.ix_(chosen, self.features_)])
+        rows = X[np.ix_(bags.positive_row, self.features_)]
+        inside = ((rows >= low) & (rows <= high)).all(axis=1)
+        self.lower_, self.upper_ = _expand(rows[inside], low, high, self.tau, self.epsilon)
         return self
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -117,100 +132,107 @@ class APRClassifier(BinaryPresenceClassifier):
         return np.clip(inside.min(axis=1), -30.0, 30.0)
 
 
-def _iterate(bags: Bags, max_iter: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+def _iterate(
+    bags: Bags, margin: float, max_iter: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
     """Grow and discriminate in turn; the features, one row of each positive group, the rounds."""
     features, n_rounds, settled = np.arange(bags.X.shape[1]), 0, False
     while not settled and n_rounds < max_iter:
         n_rounds += 1
         chosen = _grow(bags, features)
-        kept = _discriminate(bags, features, chosen)
-        settled, features = len(kept) == len(features), kept
+        negative = bags.X[np.ix_(~bags.positive_row, features)]
+        kept = _discriminate(negative, *_box(bags.X[np.ix_(chosen, features)]), margin)
+        settled, features = len(kept) == len(features), features[kept]
     return features, chosen, n_rounds
 
 
-def _grow(bags: Bags, features: NDArray[np.intp]) -> NDArray[np.intp]:
-    """One row of every positive group such that few negative rows lie between them.
+def _box(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return rows.min(axis=0), rows.max(axis=0)
 
-    Every row of the smallest positive group is a start; the rectangle with the fewest negative rows
-    inside is kept, the smaller one of equals.
-    """
-    X = bags.X[:, features]
-    spread = X.std(axis=0)
-    X = X / np.where(spread > 0, spread, 1.0)
-    sizes = np.where(bags.y_group == 1, bags.groups.sizes, bags.groups.n_rows + 1)
-    seeds = np.flatnonzero(bags.groups.codes == sizes.argmin())
-    negative = X[~bags.positive_row]
+
+def _grow(bags: Bags, features: NDArray[np.intp]) -> NDArray[np.intp]:
+    """One row of every positive group such that few negative rows lie between them."""
+    rows = np.flatnonzero(bags.positive_row)
+    rows = rows[np.argsort(bags.groups.codes[rows], kind="stable")]
+    _, group = np.unique(bags.groups.codes[rows], return_inverse=True)
+    X = bags.X[np.ix_(rows, features)]
+    negative = bags.X[np.ix_(~bags.positive_row, features)]
 
     def judge(chosen: NDArray[np.intp]) -> tuple[int, float]:
-        low, high = X[chosen].min(axis=0), X[chosen].max(axis=0)
+        low, high = _box(X[chosen])
         inside = ((negative >= low) & (negative <= high)).all(axis=1)
         return int(inside.sum()), float((high - low).sum())
 
-    return min((_grow_from(bags, X, int(seed)) for seed in seeds), key=judge)
+    starts = np.flatnonzero(group == np.bincount(group).argmin())
+    return rows[min((_grow_from(int(start), X, group) for start in starts), key=judge)]
 
 
-def _grow_from(bags: Bags, X: NDArray[Any], seed: int) -> NDArray[np.intp]:
-    """Greedy growth with backfitting, from one row."""
-    rows = np.flatnonzero(bags.positive_row)
-    codes = bags.groups.codes[rows]
-    chosen = {int(bags.groups.codes[seed]): seed}
-    n_positive = int((bags.y_group == 1).sum())
-    while len(chosen) < n_positive:
-        open_rows = rows[~np.isin(codes, list(chosen))]
-        best = _cheapest(X, list(chosen.values()), open_rows)
-        chosen[int(bags.groups.codes[best])] = best
-        if len(chosen) % _BACKFIT_EVERY == 0 or len(chosen) == n_positive:
-            _backfit(X, chosen, rows, codes)
-    return np.array([chosen[group] for group in sorted(chosen)], dtype=np.intp)
+def _grow_from(start: int, X: NDArray[Any], group: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Greedy growth with exchanges, from one row; rows lie group after group."""
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    chosen = np.full(len(first), -1)
+    chosen[group[start]] = start
+    while True:
+        taken = chosen >= 0
+        low, high = _boxes_of_others(X, chosen)
+        cost = np.maximum(low[group] - X, 0).sum(axis=1) + np.maximum(X - high[group], 0).sum(
+            axis=1
+        )
+        if taken.sum() > 1:
+            gain = np.where(taken, cost[chosen] - np.minimum.reduceat(cost, first), 0.0)
+            most = int(gain.argmax())
+            if gain[most] > 1e-9 * cost[chosen[most]]:
+                members = np.flatnonzero(group == most)
+                chosen[most] = members[cost[members].argmin()]
+                continue
+        if taken.all():
+            return chosen
+        best = int(np.where(taken[group], np.inf, cost).argmin())
+        chosen[group[best]] = best
 
 
-def _cheapest(X: NDArray[Any], inside: list[int], candidates: NDArray[np.intp]) -> int:
-    """The candidate that widens the rectangle of the rows inside least."""
-    low, high = X[inside].min(axis=0), X[inside].max(axis=0)
-    more = np.maximum(low - X[candidates], 0) + np.maximum(X[candidates] - high, 0)
-    return int(candidates[int(more.sum(axis=1).argmin())])
-
-
-def _backfit(
-    X: NDArray[Any], chosen: dict[int, int], rows: NDArray[np.intp], codes: NDArray[np.intp]
-) -> None:
-    """Choose the rows of earlier groups again, given the others."""
-    if len(chosen) < 3:
-        return
-    for group in list(chosen):
-        others = [row for key, row in chosen.items() if key != group]
-        chosen[group] = _cheapest(X, others, rows[codes == group])
+def _boxes_of_others(
+    X: NDArray[Any], chosen: NDArray[np.intp]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """For every group the rectangle around the rows chosen for the others."""
+    taken = np.flatnonzero(chosen >= 0)
+    inside = X[chosen[taken]]
+    low, high = (np.tile(side, (len(chosen), 1)) for side in _box(inside))
+    if len(taken) > 1:
+        column = np.arange(X.shape[1])
+        order = np.argsort(inside, axis=0)
+        low[taken[order[0]], column] = inside[order[1], column]
+        high[taken[order[-1]], column] = inside[order[-2], column]
+    return low, high
 
 
 def _discriminate(
-    bags: Bags, features: NDArray[np.intp], chosen: NDArray[np.intp]
+    negative: NDArray[Any], low: NDArray[Any], high: NDArray[Any], margin: float
 ) -> NDArray[np.intp]:
-    """Features that exclude the negative rows, the most useful first, until none is left inside."""
-    values = bags.X[np.ix_(chosen, features)]
-    negative = bags.X[np.ix_(~bags.positive_row, features)]
-    outside = (negative < values.min(axis=0)) | (negative > values.max(axis=0))
-    left, kept = np.ones(len(negative), dtype=bool), []
+    """Features that strongly exclude the negative rows, until none is left that can be excluded."""
+    beyond = np.maximum(np.maximum(low - negative, negative - high), 0.0)
+    furthest = beyond.max(axis=1)
+    strong = (beyond >= np.minimum(margin, furthest)[:, None]) & (beyond > 0)
+    left, kept = furthest > 0, []
     while left.any():
-        gain = outside[left].sum(axis=0)
-        best = int(gain.argmax())
-        if gain[best] == 0:
-            break
+        best = int(strong[left].sum(axis=0).argmax())
         kept.append(best)
-        left &= ~outside[:, best]
-    return features[np.sort(kept)] if kept else features
+        left &= ~strong[:, best]
+    return np.sort(kept).astype(np.intp) if kept else np.arange(len(low))
 
 
-def _expand(values: NDArray[Any], tau: float, epsilon: float) -> tuple[NDArray[Any], NDArray[Any]]:
+def _expand(
+    rows: NDArray[Any], low: NDArray[Any], high: NDArray[Any], tau: float, epsilon: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sides that leave out the mass epsilon of a Gaussian density estimate, half on either side."""
-    low, high = values.min(axis=0), values.max(axis=0)
-    # a width at which a value in the middle keeps tau of its own mass inside the tight side
-    quantile = float(ndtri(0.5 + 0.5 * tau))
-    width = np.maximum((high - low) / (2.0 * quantile), 1e-9 * (1.0 + np.abs(high)))
-    width = width / np.sqrt(len(values))
-    reach = np.linspace(0.0, 6.0, 121)[:, None, None] * width
-    below = ndtr((low - reach - values) / width).mean(axis=1)
-    above = ndtr((values - high - reach) / width).mean(axis=1)
-    steps = np.linspace(0.0, 6.0, 121)
-    first_low = (below <= epsilon / 2).argmax(axis=0)
-    first_high = (above <= epsilon / 2).argmax(axis=0)
-    return low - steps[first_low] * width, high + steps[first_high] * width
+    least = 1e-9 * (1.0 + np.maximum(np.abs(low), np.abs(high)))
+    width = np.maximum((high - low) / 2.0 / float(ndtri(0.5 + 0.5 * tau)), least)
+    near, far = np.zeros(len(low)), np.full(len(low), 8.0)  # in kernel widths
+    reach = np.array([near, near]), np.array([far, far])
+    for _ in range(40):
+        middle = (reach[0] + reach[1]) / 2.0
+        below = ndtr((low - rows) / width - middle[0]).mean(axis=0)
+        above = ndtr((rows - high) / width - middle[1]).mean(axis=0)
+        too_near = np.array([below, above]) > epsilon / 2.0
+        reach = np.where(too_near, middle, reach[0]), np.where(too_near, reach[1], middle)
+    return low - reach[1][0] * width, high + reach[1][1] * width
