@@ -29,6 +29,9 @@ MAX_DENSE = 12_000
 #: Bytes of one block of kernel values.
 BLOCK_BYTES = 64 * 2**20
 
+# Bytes of what is computed from a block and soon let go: few enough to be used again.
+_WORK_BYTES = 2 * 2**20
+
 _ROWS_FOR_MEDIAN = 1000
 
 
@@ -61,11 +64,14 @@ class Kernel:
             return np.asarray(linear_kernel(X, Z, dense_output=True), dtype=float)
         return np.asarray(rbf_kernel(X, Z, gamma=0.5 / self.sigma**2), dtype=float)
 
+    def of_squares(self, squares: NDArray[Any]) -> NDArray[Any]:
+        """Values of the Gaussian at squared distances, which kernels of all widths share."""
+        values = squares * (-0.5 / self.sigma**2)
+        return np.asarray(np.exp(values, out=values), dtype=float)
+
     def blocks(self, X: Any, Z: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Kernel values of the rows of X, block by block of at most ``BLOCK_BYTES``."""
-        step = max(1, BLOCK_BYTES // (8 * max(1, Z.shape[0])))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, min(start + step, X.shape[0]))
+        for rows in _runs(X.shape[0], Z.shape[0], BLOCK_BYTES):
             yield rows, self(X[rows], Z)
 
     def times(self, X: Any, Z: Any, weights: NDArray[Any]) -> NDArray[Any]:
@@ -79,8 +85,15 @@ class Kernel:
         """``k(X, Z) A'``: kernel values summed over the groups of Z, (n_x, n_groups)."""
         sorted_Z = Z[groups.order]
         out = np.empty((X.shape[0], groups.n_groups))
-        for rows, block in self.blocks(X, sorted_Z):
-            out[rows] = np.add.reduceat(block, groups.offsets[:-1], axis=1)
+        if self.name == "linear":
+            for rows, block in self.blocks(X, sorted_Z):
+                out[rows] = np.add.reduceat(block, groups.offsets[:-1], axis=1)
+            return out
+        for rows in _runs(X.shape[0], Z.shape[0], BLOCK_BYTES):
+            squares, sums = squared_distances(X[rows], sorted_Z), out[rows]
+            for part in _runs(len(squares), Z.shape[0], _WORK_BYTES):
+                values = self.of_squares(squares[part])
+                sums[part] = np.add.reduceat(values, groups.offsets[:-1], axis=1)
         return out
 
     def group_gram(self, X: Any, groups: Groups) -> NDArray[Any]:
@@ -100,7 +113,20 @@ class Kernel:
 @shareable
 def gram_matrix(kernel: Kernel, X: Any) -> NDArray[Any]:
     """All kernel values between rows, (n_rows, n_rows)."""
-    return kernel(X, X)
+    return kernel(X, X) if kernel.name == "linear" else kernel.of_squares(squared_distances(X, X))
+
+
+@shareable
+def squared_distances(X: Any, Z: Any) -> NDArray[Any]:
+    """Squares of the distances between rows, (n_x, n_z)."""
+    return np.asarray(euclidean_distances(X, Z, squared=True))
+
+
+def _runs(n_rows: int, n_columns: int, n_bytes: int) -> Iterator[slice]:
+    """Runs of rows that fill so many bytes at most, each at least one row."""
+    step = max(1, n_bytes // (8 * max(1, n_columns)))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def fit_kernel(name: str, width: float, X: Any) -> Kernel:

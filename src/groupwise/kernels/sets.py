@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.metrics.pairwise import euclidean_distances
 
 from groupwise.groups import Groups
@@ -41,9 +42,11 @@ def set_norms(kernel: Kernel, X: Any, groups: Groups) -> NDArray[Any]:
     if kernel.name == "linear":
         return np.sqrt(np.maximum(_linear_norms(X, groups), np.finfo(float).tiny))
     out = np.ones(groups.n_groups)  # a row's Gaussian similarity with itself is one
-    for group in np.flatnonzero(groups.sizes > 1):
-        own = rows[groups.offsets[group] : groups.offsets[group + 1]]
-        out[group] = kernel(own, own).mean()
+    # hundreds of small matrices of rows that were checked before
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for group in np.flatnonzero(groups.sizes > 1):
+            own = rows[groups.offsets[group] : groups.offsets[group + 1]]
+            out[group] = kernel(own, own).mean()
     return np.sqrt(out)
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import is_dataclass
 from functools import wraps
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,9 +80,10 @@ def shareable(function: _Function) -> _Function:
         shelf = _shelf.get()
         if shelf is None:
             return function(*args)
-        digest = blake2b(function.__qualname__.encode(), digest_size=32)
-        for argument in args:
-            _feed(digest, argument)
+        digest = sha256(function.__qualname__.encode())
+        for place, argument in enumerate(args):
+            same = next((p for p in range(place) if args[p] is argument), None)
+            _feed(digest, argument if same is None else f"argument {same}")
         return shelf.get(digest.digest(), lambda: function(*args))
 
     return shared  # type: ignore[return-value]
