@@ -1,6 +1,6 @@
 """Group losses: functions of the rows' scores that know nothing of any learner."""
 
-from groupwise.losses.base import BoundLoss, GroupLoss
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
 from groupwise.losses.majority import MajorityLoss
 from groupwise.losses.presence import NoisyOrLoss, SmoothMaxLoss
 from groupwise.losses.proportions import CountLikelihoodLoss, ShareLoss
@@ -10,6 +10,7 @@ from groupwise.losses.session_softmax import SessionSoftmaxLoss
 
 __all__ = [
     "LOSS_NAMES",
+    "AdditiveLoss",
     "BoundLoss",
     "CountLikelihoodLoss",
     "GroupLoss",

@@ -1,5 +1,6 @@
 """Presence: a group has a class if at least one of its rows has (multiple-instance learning)."""
 
+from groupwise.kernels import share_kernels
 from groupwise.presence.apr import APRClassifier
 from groupwise.presence.balls import Balls
 from groupwise.presence.citation_knn import CitationKNNClassifier
@@ -30,4 +31,5 @@ __all__ = [
     "Presence",
     "SetKernelClassifier",
     "Stumps",
+    "share_kernels",
 ]
