@@ -28,7 +28,13 @@ def group_fit(
         random_state=0,
     )
     many = DaskGroupBoostClassifier(settings, client=client, on_disk=on_disk)
-    return many.fit(dd.read_parquet(folder), "label", groups="session")
+    known = "own" if loss.startswith("proportions") else "label"  # shares of the rows' own classes
+    rows = dd.read_parquet(folder)
+    return many.fit(rows[[*_features(rows), known, "session"]], known, groups="session")
+
+
+def _features(rows: Any) -> list[str]:
+    return [column for column in rows.columns if column.startswith("x")]
 
 
 class _Clock(xgb.callback.TrainingCallback):
@@ -46,8 +52,9 @@ class _Clock(xgb.callback.TrainingCallback):
 def plain_fit(client: Client, folder: Path, depth: int, n_rounds: int) -> dict[str, float]:
     """XGBoost's own Dask interface with its own logistic loss of rows."""
     frame = dd.read_parquet(folder).persist()
-    X = frame[[column for column in frame.columns if column.startswith("x")]]
-    data = dxgb.DaskQuantileDMatrix(client, X, frame["label"], max_bin=MAX_BINS)
+    data = dxgb.DaskQuantileDMatrix(
+        client, frame[_features(frame)], frame["label"], max_bin=MAX_BINS
+    )
     params = {
         "objective": "binary:logistic",
         "tree_method": "hist",

@@ -9,7 +9,7 @@ PART_NUMBERS = 5_000_000  # 250,000 rows of 20 features
 
 
 def part(number: int, n_rows: int, n_features: int, dtype: str = "float32") -> pd.DataFrame:
-    """One part: whole groups of one to forty rows, in the order of their ids."""
+    """One part: whole groups of one to forty rows; a group's label and each row's own class."""
     rng = np.random.default_rng([number, n_rows, n_features])
     sizes = np.minimum(rng.geometric(0.1, n_rows), 40)
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), n_rows)) + 1]
@@ -21,7 +21,7 @@ def part(number: int, n_rows: int, n_features: int, dtype: str = "float32") -> p
     X = rng.integers(0, 200, (n_rows, n_features)).astype(dtype)
     X[:, : n_features // 4] += (12 * own[:, None]).astype(dtype)
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(n_features)])
-    return frame.assign(label=label.astype(np.int8), session=group)
+    return frame.assign(label=label.astype(np.int8), own=own.astype(np.int8), session=group)
 
 
 def write(folder: Path, n_rows: int, n_features: int, dtype: str = "float32") -> Path:

@@ -68,7 +68,14 @@ def rows(folder: Path, sizes: list[int], limit: str) -> None:
         keep("rows", lines)
 
 
-LOSSES = ("majority", "majority_softmax", "presence_lse", "presence", "proportions_squared")
+LOSSES = (
+    "majority",
+    "majority_softmax",
+    "presence_lse",
+    "presence",
+    "proportions_squared",
+    "proportions",
+)
 
 
 def price(

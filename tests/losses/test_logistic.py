@@ -33,10 +33,12 @@ def test_log_softmax():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3])  # one top for all, and one for each run
-def test_shares_of_runs(scale):
+def test_terms_of_runs(scale):
     groups = Groups([0, 0, 0, 1, 2, 2])
+    runs = Segments(groups)
     values = scale * np.array([0.1, 0.7, -0.2, 5.0, -3.0, -3.5])
-    share, log_sum = Segments(groups).softmax(values)
+    term, _ = runs.exp(values)
+    share, log_sum = term / runs.spread(runs.sum(term)), runs.logsumexp(values)
     for i in range(3):
         rows = groups.codes == i
         np.testing.assert_allclose(share[rows], softmax(values[rows]), atol=1e-15)

@@ -198,32 +198,38 @@ class _SmoothMax(AdditiveLoss):
         weight = np.maximum(weight, 1e-12 * weight.sum())
         return np.log(weight[1:] / weight[:1])
 
-    def _shares(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The rows' shares q of their group, and the groups' scores S."""
+    def _terms(
+        self, score: NDArray[Any], block: Block
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The rows' terms of their group's sum, the sums, and the groups' scores S."""
         scaled = self.sharpness * score
         if self.part_row is not None:
             scaled += np.log(self.part_row[block.rows])
-        share, log_sum = block.runs.softmax(scaled)
-        return share, (log_sum - np.log(block.runs.sizes)) / self.sharpness
+        term, top = block.runs.exp(scaled)
+        total = block.runs.sum(term)
+        score_group = (np.log(total / block.runs.sizes) + top) / self.sharpness
+        return term, total, score_group
 
     def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
-        _, score_group = self._shares(score, block)
+        score_group = self._terms(score, block)[2]
         return softplus(np.where(self.y_group[block.groups] == 1, -score_group, score_group))
 
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        spread, weight = block.runs.spread, self.weight_group[block.groups]
-        share, score_group = self._shares(score, block)
+        spread = block.runs.spread
+        term, total, score_group = self._terms(score, block)
         proba, other = sigmoid(score_group)
         residual = proba - self.y_group[block.groups]
         bend = 2.0 * self.sharpness * np.maximum(residual, 0.0)
-        curvature = share * spread(weight * -bend)
-        curvature += spread(weight * (bend + proba * other))
-        curvature *= share
+        # with q the share term / total: gradient residual q, curvature q (p (1 - p) + bend (1 - q))
+        weight = self.weight_group[block.groups] / total
+        curvature = term * spread(-weight * bend / total)
+        curvature += spread(weight * (proba * other + bend))
+        curvature *= term
         np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
-        share *= spread(weight * residual)
-        return share, curvature
+        gradient = term * spread(weight * residual)
+        return gradient, curvature
 
 
 def _check_two_classes(n_classes: int) -> None:

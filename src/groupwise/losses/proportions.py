@@ -253,12 +253,11 @@ class _Shares(AdditiveLoss):
     def _two_classes(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         proba, slope = sigmoid(score)
         error = self._error(proba, block)
+        bend = slope - proba  # 1 - 2p
         slope *= proba
         gradient = slope * error
-        proba *= -2.0
-        proba += 1.0
-        error *= proba
-        curvature = np.maximum(error, 0.0, out=error)
+        bend *= error
+        curvature = np.maximum(bend, 0.0, out=bend)
         curvature += block.runs.spread(self._mean(slope, block))
         curvature *= slope
         return gradient, curvature

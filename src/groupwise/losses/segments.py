@@ -13,7 +13,7 @@ from groupwise.groups import Groups
 __all__ = ["Block", "Segments"]
 
 _BLOCK = 32_768
-_REACH = 600.0  # exp(-600) is still a number, with all its digits
+_REACH = 300.0
 
 
 class Segments:
@@ -131,25 +131,22 @@ class Segments:
         """``log(sum(exp(values)))`` over each run, finite for finite values."""
         if self.singletons:
             return values
-        top = self._top(values)
-        return np.log(self.sum(np.exp(values - self._spread_top(top)))) + top
+        term, top = self.exp(values)
+        return np.log(self.sum(term)) + top
 
-    def softmax(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Shares of ``exp(values)`` in each run, and :meth:`logsumexp`."""
-        top = self._top(values)
-        share = np.exp(values - self._spread_top(top))
-        total = self.sum(share)
-        log_sum = np.log(total) + top  # before the next line: the sum of one row is that row
-        share *= self.spread(1.0 / total)
-        return share, log_sum
+    def exp(self, values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+        """``exp(values - top)``, and what was taken off so that no run is lost.
 
-    def _top(self, values: NDArray[Any]) -> Any:
-        """What to take off before ``exp``: one number if that will do, or one for each run."""
-        top = values.max(initial=-np.inf)
-        return top if top - values.min(initial=np.inf) < _REACH else self.max(values)
-
-    def _spread_top(self, top: Any) -> Any:
-        return self.spread(top) if np.ndim(top) else top
+        ``top`` is one number if that will do, or else one for each run. Sums over runs are at least
+        ``exp(-300)``, so that products of two of their reciprocals are numbers.
+        """
+        top = values.max()
+        if top - values.min() < _REACH:
+            term = values - top
+        else:
+            top = self.max(values)
+            term = values - self.spread(top)
+        return np.exp(term, out=term), top
 
 
 @dataclass(frozen=True)
