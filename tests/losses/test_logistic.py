@@ -10,7 +10,7 @@ from groupwise.losses import NoisyOrLoss, SmoothMaxLoss
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
 from groupwise.losses.segments import Segments
 
-SCORES = np.concatenate([np.linspace(-690.0, 690.0, 1001), [-1e-300, 0.0, 1e-12]])
+SCORES = np.concatenate([np.linspace(-630.0, 630.0, 1001), [-1e-300, 0.0, 1e-12]])
 
 
 def test_sigmoid_and_softplus_are_exact_on_both_sides():
@@ -45,7 +45,7 @@ def test_terms_of_runs(scale):
         np.testing.assert_allclose(log_sum[i], np.logaddexp.reduce(values[rows]), rtol=1e-14)
 
 
-@pytest.mark.parametrize("low", [-650.0, -710.0, -5000.0, -1e8])
+@pytest.mark.parametrize("low", [-600.0, -650.0, -710.0, -5000.0, -1e8])
 def test_noisy_or_far_below_zero_shares_the_gradient_out(low):
     """With A tiny the positive group's gradient is -p_j / A: the softmax of the scores."""
     score = low + np.array([0.0, 1.0, -2.0])

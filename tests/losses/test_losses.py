@@ -156,20 +156,37 @@ def test_extreme_scores_give_finite_numbers(loss, n_classes, size):
         np.full(score.shape, size),
         np.full(score.shape, -size),
     ):
-        gradient, curvature = bound.gradient_and_curvature(extreme)
         assert np.isfinite(bound.value(extreme))
-        assert np.isfinite(gradient).all()
-        assert np.isfinite(curvature).all()
-        assert (curvature >= 0).all()
+        for dtype in (np.float64, np.float32):
+            gradient, curvature = bound.gradient_and_curvature(extreme.astype(dtype), dtype)
+            assert np.isfinite(gradient).all()
+            assert np.isfinite(curvature).all()
+            assert (curvature >= 0).all()
 
 
 @every_loss
-def test_float32_output(loss, n_classes):
-    bound, score, _ = bind(loss, n_classes, 2)
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("given", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_float32_output(loss, n_classes, given, weights, scale):
+    bound, score, _ = bind(loss, n_classes, 2, weights=weights)
+    score = (scale * score).astype(given)
     gradient, curvature = bound.gradient_and_curvature(score, np.float32)
     assert gradient.dtype == curvature.dtype == np.float32
     assert gradient.shape == score.shape
-    assert np.allclose(gradient, bound.gradient(score), rtol=1e-5, atol=1e-6)
+    exact = bound.gradient_and_curvature(score.astype(np.float64))
+    np.testing.assert_allclose(gradient, exact[0], rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(curvature, exact[1], rtol=2e-5, atol=2e-6)
+
+
+def test_single_precision_adds_up_a_huge_group_in_double():
+    n = 300_000
+    for loss, target in ((ShareLoss(), np.array([[0.4, 0.6]])), (NoisyOrLoss(), np.array([1]))):
+        bound = loss.bind(target, Groups(np.zeros(n, int)))
+        score = np.full(n, -12.0, np.float32)
+        single = bound.gradient_and_curvature(score, np.float32)
+        double = bound.gradient_and_curvature(score.astype(float))
+        np.testing.assert_allclose(single, double, rtol=1e-5)
 
 
 @every_loss

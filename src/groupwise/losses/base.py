@@ -113,8 +113,13 @@ class BoundLoss(ABC):
     def gradient_and_curvature(
         self, score_row: NDArray[Any], dtype: Any = np.float64
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """First derivatives and the diagonal majoriser of the second, shaped like the scores."""
-        inside = self.segments.enter(np.asarray(score_row))
+        """First derivatives and the diagonal majoriser of the second, shaped like the scores.
+
+        Single precision in and out is computed in single precision, but for sums over groups.
+        """
+        score = np.asarray(score_row)
+        single = score.dtype == np.float32 and np.dtype(dtype) == np.float32
+        inside = self.segments.enter(score, np.float32 if single else np.float64)
         gradient, curvature = self._derivatives(inside, dtype)
         return self.segments.leave(gradient), self.segments.leave(curvature)
 

@@ -66,17 +66,18 @@ def session_weights(
         if weight_row is not None:
             term *= weight_row[rows]
         tops.append(top)
-        sums.append(float(term.sum()))
-        shared = gamma * runs.mean(term)
+        by_group = runs.sum(term)
+        sums.append(float(by_group.sum()))
+        shared = gamma * by_group / runs.sizes
         if part is None:
             runs.add(term, shared)
         else:
-            term += runs.spread(shared) * part
+            term += runs.spread(shared, term.dtype) * part
         out[..., rows] = term
     across = Alone() if across is None else across
     highest = across.max(max(tops))
     relative = np.exp(np.array(tops) - highest)
     value = across.sum(float(relative @ np.array(sums)))
     for block, factor in zip(segments.blocks, relative, strict=True):
-        out[..., block.rows] *= factor * total / ((1.0 + gamma) * value)
+        out[..., block.rows] *= float(factor) * total / ((1.0 + gamma) * value)
     return float(np.log(value)) + highest

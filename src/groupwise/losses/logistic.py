@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["log_softmax", "sigmoid", "softplus"]
+__all__ = ["log_softmax", "reach", "sigmoid", "softplus"]
 
-_LOWEST = -700.0  # exp of the opposite is still a number
+
+def reach(dtype: Any) -> float:
+    """How far from zero a score may lie for its ``exp`` to be a number, with some room.
+
+    Examples
+    --------
+    >>> round(reach(np.float64)), round(reach(np.float32))
+    (639, 80)
+    """
+    return 0.9 * float(np.log(np.finfo(dtype).max))
 
 
 def softplus(score: Any) -> Any:
@@ -35,7 +44,7 @@ def sigmoid(score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     >>> [p.round(6).tolist() for p in sigmoid(np.array([-1e6, 0.0, 1e6]))]
     [[0.0, 0.5, 1.0], [1.0, 0.5, 0.0]]
     """
-    other = np.maximum(score, _LOWEST)
+    other = np.maximum(score, -reach(score.dtype))
     np.negative(other, out=other)
     np.exp(other, out=other)
     proba = other + 1.0

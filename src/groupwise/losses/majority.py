@@ -124,14 +124,15 @@ class _TwoClasses(_Exponential):
         super().__init__(*args)
         side = self.segments.spread(np.where(self.y_group == 1, -2.0, 2.0))
         self._minus_two_y = side.astype(np.float32)
-        self._factor_row = side * (0.25 / (1.0 + self.gamma))
 
     def init_score(self) -> NDArray[Any]:
         weight = self._class_weights(self.y_group, 2)
         return np.log(weight[1:] / weight[:1])
 
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
-        return score[rows] * self._factor_row[rows]
+        exponent = score[rows] * self._minus_two_y[rows]
+        exponent *= 0.25 / (1.0 + self.gamma)
+        return exponent
 
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         curvature = np.empty(score.shape, dtype)

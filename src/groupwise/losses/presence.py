@@ -1,6 +1,7 @@
 """Presence (multiple-instance) supervision: a group is positive if at least one row is."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from groupwise.groups import Groups
 from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, link
-from groupwise.losses.logistic import sigmoid, softplus
+from groupwise.losses.logistic import reach, sigmoid, softplus
 from groupwise.losses.segments import Block, Segments
 
 __all__ = ["NoisyOrLoss", "SmoothMaxLoss"]
@@ -109,8 +110,8 @@ class _NoisyOr(AdditiveLoss):
         proba = -np.expm1(-a)
         slope = np.where(positive, np.exp(-a) / proba, -1.0)
         rest = np.where(positive, slope * (self._sum(p, block) / proba - 1.0), 1.0)
-        gradient = p * runs.spread(-slope)
-        curvature = p * runs.spread(rest)
+        gradient = p * runs.spread(-slope, p.dtype)
+        curvature = p * runs.spread(rest, p.dtype)
         p *= gradient
         curvature -= p
         np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
@@ -217,7 +218,7 @@ class _SmoothMax(AdditiveLoss):
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        spread = block.runs.spread
+        spread = partial(block.runs.spread, dtype=score.dtype)
         term, total, score_group = self._terms(score, block)
         proba, other = sigmoid(score_group)
         residual = proba - self.y_group[block.groups]
@@ -246,9 +247,10 @@ def _within_reach(score: NDArray[Any], runs: Segments) -> NDArray[Any]:
     Groups all of whose rows lie far below zero are moved up: what counts is each row's share of
     their sum.
     """
-    score = np.minimum(score, 700.0)
-    if score.min() < -700.0:
-        score += runs.spread(np.maximum(-700.0 - runs.max(score), 0.0))
+    far = reach(score.dtype)
+    score = np.minimum(score, far)
+    if score.min() < -far:
+        score += runs.spread(np.maximum(-far - runs.max(score), 0.0))
     return score
 
 

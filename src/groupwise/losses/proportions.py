@@ -111,6 +111,7 @@ class _CountLikelihood(BoundLoss):
         return self.across.sum(float(self.weight_group @ self._sums.log_loss(score)))
 
     def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        score = score.astype(np.float64, copy=False)
         proba, other = sigmoid(score)
         other *= proba
         proba -= self._sums.expectation(score)
@@ -135,7 +136,7 @@ class _RelativeEntropy(AdditiveLoss):
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Log-probabilities of the rows, the shifts, and the shifted rows' scores."""
-        log_p = log_softmax(score)
+        log_p = log_softmax(score.astype(np.float64, copy=False))
         shift = tilt_classes(log_p, self.count_group[:, block.groups], block.runs)
         return log_p, shift, log_p + block.runs.spread(shift)
 
@@ -248,7 +249,8 @@ class _Shares(AdditiveLoss):
 
     def _error(self, proba: NDArray[Any], block: Block) -> NDArray[Any]:
         """Of each row, how far its group's mean probability is off."""
-        return block.runs.spread(self._mean(proba, block) - self.share_group[..., block.groups])
+        error = self._mean(proba, block) - self.share_group[..., block.groups]
+        return block.runs.spread(error, proba.dtype)
 
     def _two_classes(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         proba, slope = sigmoid(score)
@@ -258,7 +260,7 @@ class _Shares(AdditiveLoss):
         gradient = slope * error
         bend *= error
         curvature = np.maximum(bend, 0.0, out=bend)
-        curvature += block.runs.spread(self._mean(slope, block))
+        curvature += block.runs.spread(self._mean(slope, block), slope.dtype)
         curvature *= slope
         return gradient, curvature
 
@@ -274,7 +276,7 @@ class _Shares(AdditiveLoss):
         bend = gradient * (1.0 - 2.0 * proba)
         curvature += np.maximum(bend, 0.0) - 2.0 * proba * size  # the diagonal as it is
         reach = 2.0 * proba * (1.0 - proba)
-        spread = block.runs.spread(self._mean(reach, block))
+        spread = block.runs.spread(self._mean(reach, block), reach.dtype)
         # sum over k of reach_k |dp_k/ds_l|, with |dp_k/ds_l| = p_k p_l off the diagonal
         curvature += proba * (spread * proba).sum(axis=0) + spread * proba * (1.0 - 2.0 * proba)
         return gradient, curvature

@@ -95,5 +95,5 @@ class _GroupMean(AdditiveLoss):
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         error = np.clip(self._error(score, block), -self.delta, self.delta)
-        gradient = self._scale(np.array(block.runs.spread(error)), block)
-        return gradient, self._scale(np.ones(len(score)), block)
+        gradient = np.array(block.runs.spread(error, score.dtype))
+        return self._scale(gradient, block), self._scale(np.ones_like(score), block)

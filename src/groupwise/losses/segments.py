@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
+from groupwise.losses.logistic import reach
 
 __all__ = ["Block", "Segments"]
 
 _BLOCK = 32_768
-_REACH = 300.0
 
 
 class Segments:
@@ -84,12 +84,12 @@ class Segments:
             found.append(Block(slice(start, start + part.n_rows), slice(first, last), part))
         return found
 
-    def enter(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Rows in the order of the runs, float64: (n_rows,), or (k, n_rows) for (n_rows, k).
+    def enter(self, values: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
+        """Rows in the order of the runs: (n_rows,), or (k, n_rows) for (n_rows, k).
 
         A view of the input where that is possible: not to be written to.
         """
-        array = np.ascontiguousarray(values.T, dtype=np.float64)
+        array = np.ascontiguousarray(values.T, dtype=dtype)
         return array if self.order is None else array.take(self.order, axis=-1)
 
     def leave(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -101,19 +101,23 @@ class Segments:
         return out.T
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum over each run along the last axis."""
-        return values if self.singletons else np.add.reduceat(values, self.starts, axis=-1)
+        """Sum over each run along the last axis, in double precision."""
+        if self.singletons:
+            return values.astype(np.float64, copy=False)
+        return np.add.reduceat(values, self.starts, axis=-1, dtype=np.float64)
 
     def mean(self, values: NDArray[Any]) -> NDArray[Any]:
         """Mean over each run along the last axis."""
-        return values if self.singletons else self.sum(values) / self.sizes
+        return self.sum(values) if self.singletons else self.sum(values) / self.sizes
 
     def max(self, values: NDArray[Any]) -> NDArray[Any]:
         """Largest value of each run along the last axis."""
         return values if self.singletons else np.maximum.reduceat(values, self.starts, axis=-1)
 
-    def spread(self, values_group: NDArray[Any]) -> NDArray[Any]:
+    def spread(self, values_group: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
         """Give every row of a run the run's value; (n_groups,) or (k, n_groups)."""
+        if dtype is not None:
+            values_group = values_group.astype(dtype, copy=False)
         if self.singletons:
             return values_group
         # mode: "raise" checks the bounds of indices that are known to be good
@@ -121,6 +125,7 @@ class Segments:
 
     def add(self, values: NDArray[Any], values_group: NDArray[Any]) -> None:
         """Add to every row its run's value, in place."""
+        values_group = values_group.astype(values.dtype, copy=False)
         if self._equal is None:
             values += self.spread(values_group)
         else:
@@ -137,15 +142,15 @@ class Segments:
     def exp(self, values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
         """``exp(values - top)``, and what was taken off so that no run is lost.
 
-        ``top`` is one number if that will do, or else one for each run. Sums over runs are at least
-        ``exp(-300)``, so that products of two of their reciprocals are numbers.
+        ``top`` is one number if that will do, or else one for each run. Reciprocals of sums over
+        runs are numbers, and so are their squares.
         """
         top = values.max()
-        if top - values.min() < _REACH:
+        if top - values.min() < reach(values.dtype) / 2.0:
             term = values - top
         else:
             top = self.max(values)
-            term = values - self.spread(top)
+            term = values - self.spread(top, values.dtype)
         return np.exp(term, out=term), top
 
 

@@ -100,7 +100,7 @@ class _Bound(AdditiveLoss):
         of_groups = _derivatives(self._mean(score, block), self.y_group[block.groups])
         for row, group in zip(of_rows, of_groups, strict=True):
             row *= 1.0 - self.session_share
-            row += block.runs.spread(group * self.session_share)
+            row += block.runs.spread(group * self.session_share, score.dtype)
             self._scale(row, block)
         return of_rows
 
