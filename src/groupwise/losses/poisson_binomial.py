@@ -16,7 +16,7 @@ __all__ = ["LARGEST_EXACT", "PoissonBinomial"]
 #: Groups of more rows than this use the saddlepoint approximation.
 LARGEST_EXACT = 128
 _PADDED = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128])
-_CHUNK = 262_144  # numbers held at once by the dynamic program, so that they stay in the cache
+_CHUNK = 1_048_576  # numbers held at once by the dynamic program
 _LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its while
 
 
@@ -156,7 +156,7 @@ class _Chunk:
             back *= q[j]
             back[:-1] += supplied
             supplied *= ahead[j, :-1]
-            supplied.sum(axis=0, out=p[j])
+            np.add.reduce(supplied, axis=0, out=p[j])
         p /= back[0]
         p -= other
         p *= sign
