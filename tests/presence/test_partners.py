@@ -28,6 +28,7 @@ from groupwise.presence import (
     MISVMClassifier,
     SetKernelClassifier,
 )
+from groupwise.presence._machine import make_machine
 from groupwise.presence.apr import _boxes_of_others, _discriminate, _expand
 from groupwise.presence.em_dd import _loss
 
@@ -185,6 +186,22 @@ def test_rectangle_holds_a_row_of_every_positive_group_and_no_negative_one(easy)
     assert (score[y == 0] <= 0).mean() > 0.98
     wide = APRClassifier(epsilon=1e-6).fit(X, y, groups=groups)
     assert (wide.lower_ <= model.lower_).all() and (wide.upper_ >= model.upper_).all()
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_copies_of_rows_are_weights(balanced):
+    """Equal rows, some with both labels: the machine of all rows one by one."""
+    rng = np.random.RandomState(0)
+    X = rng.randint(0, 3, size=(200, 2)).astype(float)
+    target = (X.sum(axis=1) + rng.normal(size=200) > 2).astype(int)
+    machine = make_machine(X, C=1.0, kernel="rbf", width=1.0, n_components=None, rng=0)
+    assert machine.X.shape == (9, 2)
+    weight = (100 / np.bincount(target))[target] if balanced else np.ones(200)
+    plane, score = machine.fit(np.arange(200), target, weight)
+    gamma = 0.5 / machine.kernel.sigma**2
+    plain = SVC(C=1.0, gamma=gamma, tol=1e-6).fit(X, target, sample_weight=weight)
+    np.testing.assert_allclose(score, plain.decision_function(X), atol=5e-3)
+    np.testing.assert_allclose(plane.score(X), score, atol=1e-12)
 
 
 def test_strong_exclusion_by_hand():

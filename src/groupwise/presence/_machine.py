@@ -22,14 +22,22 @@ _CACHE_BESIDE_MATRIX, _CACHE = 10, 500
 
 
 class Machine:
-    """What is computed once for all rounds: a kernel matrix, or features for a linear machine."""
+    """What is computed once for all rounds: a kernel matrix, or features for a linear machine.
+
+    A kernel matrix knows rows that are copies of each other as one: those with the same label count
+    as one of the sum of their weights, which is the same problem.
+    """
 
     def __init__(self, X: Any, C: float, kernel: Kernel, features: LandmarkFeatures | None):
         self.C, self.kernel, self.features = C, kernel, features
         self.linear = kernel.name == "linear" or features is not None
         self.X = X
+        self.original: NDArray[np.intp] = np.arange(X.shape[0])
+        if not self.linear:
+            self.X, self.original = _without_copies(X)
         self.phi = X if features is None else features.transform(X)
-        self.gram = None if self.linear or X.shape[0] > _KEPT else gram_matrix(kernel, X)
+        kept = not self.linear and self.X.shape[0] <= _KEPT
+        self.gram = gram_matrix(kernel, self.X) if kept else None
         self._rows = np.empty(0, dtype=np.intp)  # of the last round
         self._part = np.empty((0, 0))  # and the kernel values between them
 
@@ -42,6 +50,13 @@ class Machine:
             model.fit(self.phi[rows], target, sample_weight=weight)
             plane = Plane(self.kernel, self.features, None, model.coef_[0], model.intercept_[0])
             return plane, np.asarray(self.phi @ plane.coef + plane.intercept)
+        rows, target, weight = _merged(self.original[rows], target, weight)
+        plane, score = self._fit_kernel(rows, target, weight)
+        return plane, score[self.original]
+
+    def _fit_kernel(
+        self, rows: NDArray[np.intp], target: NDArray[np.intp], weight: NDArray[Any]
+    ) -> tuple["Plane", NDArray[Any]]:
         if self.gram is not None:
             model = SVC(C=self.C, kernel="precomputed", cache_size=_CACHE_BESIDE_MATRIX)
             with config_context(assume_finite=True):  # the rows were checked: no look per round
@@ -57,14 +72,14 @@ class Machine:
             return plane, plane.score(self.X)
         if len(support) < len(self.gram) // 4:
             return plane, plane.coef @ self.gram[support] + plane.intercept
-        coef_row = np.zeros(len(self.gram))  # zeros cost less than picking most of the matrix
-        coef_row[support] = plane.coef
+        # zeros cost less than picking most of the matrix; a row may support both labels
+        coef_row = np.bincount(support, plane.coef, minlength=len(self.gram))
         return plane, self.gram @ coef_row + plane.intercept
 
     def _gram_of(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Kernel values between some rows; between two rounds few of them change."""
         assert self.gram is not None  # only asked where it is kept
-        if len(rows) == len(self.gram):
+        if np.array_equal(rows, np.arange(len(self.gram))):
             return self.gram
         if len(rows) != len(self._rows):
             self._part = self.gram[np.ix_(rows, rows)]
@@ -74,6 +89,25 @@ class Machine:
             self._part[:, new] = self.gram[np.ix_(rows, rows[new])]
         self._rows = rows
         return self._part
+
+
+def _without_copies(X: Any) -> tuple[Any, NDArray[np.intp]]:
+    """The different rows in the order they come, and which of them each row is."""
+    if issparse(X):
+        return X, np.arange(X.shape[0])
+    _, first, copy_of = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return X[first[order]], np.argsort(order)[copy_of.ravel()]
+
+
+def _merged(
+    rows: NDArray[np.intp], target: NDArray[np.intp], weight: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+    """Equal rows with equal labels as one, in the order they come."""
+    _, first, copy_of = np.unique(2 * rows + target, return_index=True, return_inverse=True)
+    total = np.bincount(copy_of, weight)
+    order = np.argsort(first)
+    return rows[first[order]], target[first[order]], total[order]
 
 
 class Plane:
