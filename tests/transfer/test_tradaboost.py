@@ -553,7 +553,7 @@ def test_decision_functions_become_confidences():
 )
 def test_safe_choice_with_few_rows_keeps_the_start(monkeypatch, n_rows, wrong, chosen):
     held_out = {
-        name: safe._HeldOut(np.arange(20) < n, np.where(np.arange(20) < n, -1.0, 1.0))
+        name: safe._HeldOutErrors(np.arange(20) < n, np.where(np.arange(20) < n, -1.0, 1.0))
         for name, n in wrong.items()
     }
     monkeypatch.setattr(safe, "_held_out", lambda *args: held_out)

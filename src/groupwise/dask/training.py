@@ -229,8 +229,7 @@ def _held(held: _Rows, plan: Plan, before: GroupTrees, run: _Run, across: Collec
     """The held-out groups of this worker, with their scores after the rounds there are."""
     X = held.binned(plan, like=run.data)
     if not held.facts:
-        # of a held-out loss only the value is asked for, so _NoGroups is no whole BoundLoss
-        return HeldOut(None, _NoGroups(across), np.zeros(0))  # type: ignore[arg-type]
+        return HeldOut(None, _NoGroups(across), np.zeros(0))
     watched = HeldOut(X, held.bound(plan, across), np.concatenate(held.start(before)))
     for index in range(run.n_rounds):
         watched.score = watched.score + run.round_score(X, index)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from groupwise.gbdt.engine import EngineRun
 from groupwise.gbdt.objective import GroupObjective
 from groupwise.losses import BoundLoss
 
-__all__ = ["HeldOut", "Progress", "Watch", "boost"]
+__all__ = ["HeldOut", "LossValue", "Progress", "Watch", "boost"]
 
 logger = logging.getLogger("groupwise.gbdt")
 
@@ -33,12 +33,22 @@ class Progress:
     losses: dict[str, float]
 
 
+class LossValue(Protocol):
+    """As much of a bound loss as is asked of groups that are not trained on."""
+
+    total_weight: float
+
+    def value(self, score_row: NDArray[Any]) -> float:
+        """The loss."""
+        ...
+
+
 @dataclass
 class HeldOut:
     """Rows of groups that are not trained on, and their present scores."""
 
     X: Any
-    loss: BoundLoss
+    loss: LossValue
     score: NDArray[Any]
 
 

@@ -256,7 +256,7 @@ def _held_out(
 
 
 @dataclass(frozen=True)
-class _HeldOut:
+class _HeldOutValues:
     """Predicted sums without bias (n_lambdas, n_held_out, n_outputs), and biases."""
 
     values: NDArray[Any]
@@ -265,15 +265,15 @@ class _HeldOut:
 
 def _fit_l2(
     problem: _Problem, Z: Any, Z_test: Any, sizes: Any, target: Any, gammas: NDArray[Any]
-) -> _HeldOut:
+) -> _HeldOutValues:
     spectrum = GroupSpectrum.of_factor(Z)
     beta, bias = spectrum.solve(target, gammas, sizes if problem.settings.bias else None)
-    return _HeldOut((Z_test @ Z.T) @ beta, bias)
+    return _HeldOutValues((Z_test @ Z.T) @ beta, bias)
 
 
 def _fit_l1(
     problem: _Problem, Z: Any, Z_test: Any, sizes: Any, target: Any, gammas: NDArray[Any]
-) -> _HeldOut:
+) -> _HeldOutValues:
     settings = problem.settings
     gram, cross = Z @ Z.T, Z_test @ Z.T
     free = sizes if settings.bias else None
@@ -282,7 +282,7 @@ def _fit_l1(
         for gamma in gammas
     ]
     beta = np.array([np.column_stack([s.beta for s in line]) for line in solved])
-    return _HeldOut(cross @ beta, np.array([[s.bias for s in line] for line in solved]))
+    return _HeldOutValues(cross @ beta, np.array([[s.bias for s in line] for line in solved]))
 
 
 def chosen(settings: Settings, selection: Selection) -> Settings:

@@ -96,7 +96,7 @@ def select_safely(
     return _selection(held_out, admitted)
 
 
-def _selection(held_out: "dict[str, _HeldOut]", admitted: list[str]) -> TargetSelection:
+def _selection(held_out: "dict[str, _HeldOutErrors]", admitted: list[str]) -> TargetSelection:
     """The fewest errors, then the least loss, then the order."""
     errors = {name: parts.error for name, parts in held_out.items()}
     losses = {name: float(np.mean(parts.loss)) for name, parts in held_out.items()}
@@ -104,14 +104,14 @@ def _selection(held_out: "dict[str, _HeldOut]", admitted: list[str]) -> TargetSe
     return TargetSelection(chosen, errors, losses, len(held_out[chosen].wrong))
 
 
-def _clearly_better(one: "_HeldOut", other: "_HeldOut") -> bool:
+def _clearly_better(one: "_HeldOutErrors", other: "_HeldOutErrors") -> bool:
     fewer = other.wrong.astype(float) - one.wrong
     n_rows = len(fewer) / _REPEATS
     return bool(fewer.mean() > 2.0 * fewer.std() / np.sqrt(n_rows))
 
 
 @dataclass(frozen=True)
-class _HeldOut:
+class _HeldOutErrors:
     """Held-out predictions of one candidate, fold after fold: mistakes and margins."""
 
     wrong: NDArray[np.bool_]
@@ -130,7 +130,7 @@ class _HeldOut:
 
 def _held_out(
     candidates: dict[str, Any], data: TransferRows, rng: Any, n_splits: int, n_repeats: int
-) -> dict[str, _HeldOut]:
+) -> dict[str, _HeldOutErrors]:
     """Every candidate on the same held-out rows of the target."""
     names = data.domains.spread(data.domains.names)
     target = next(iter(candidates.values())).target
@@ -155,7 +155,7 @@ def _held_out(
             wrong = model.predict(data.X[test]) != data.y_row[test]
             found[name].append((wrong, _margin(score, known)))
     return {
-        name: _HeldOut(*(np.concatenate(parts) for parts in zip(*pairs, strict=True)))
+        name: _HeldOutErrors(*(np.concatenate(parts) for parts in zip(*pairs, strict=True)))
         for name, pairs in found.items()
     }
 
