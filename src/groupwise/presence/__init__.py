@@ -7,6 +7,7 @@ from groupwise.presence.citation_knn import CitationKNNClassifier
 from groupwise.presence.dissimilarity import DissimilarityClassifier
 from groupwise.presence.dpboost import DPBoostClassifier
 from groupwise.presence.em_dd import EMDDClassifier
+from groupwise.presence.fisher import FisherVectorClassifier
 from groupwise.presence.fixed_pool import FixedPool
 from groupwise.presence.lpboost import LPBoostClassifier
 from groupwise.presence.mi_svm import MISVMClassifier
@@ -23,6 +24,7 @@ __all__ = [
     "DPBoostClassifier",
     "DissimilarityClassifier",
     "EMDDClassifier",
+    "FisherVectorClassifier",
     "FixedPool",
     "GroupVoteClassifier",
     "LPBoostClassifier",

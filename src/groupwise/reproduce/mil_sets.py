@@ -35,6 +35,7 @@ from groupwise.presence import (
     DissimilarityClassifier,
     DPBoostClassifier,
     EMDDClassifier,
+    FisherVectorClassifier,
     LPBoostClassifier,
     MILESClassifier,
     MISVMClassifier,
@@ -108,6 +109,9 @@ METHODS: dict[str, Method] = {
         [{"n_references": r, "n_citers": c} for r, c in ((2, 4), (3, 5), (1, 2))],
     ),
     "dissimilarities": Method(DissimilarityClassifier, _product(C=[0.1, 0.01, 1.0])),
+    "Fisher vectors": Method(
+        FisherVectorClassifier, _product(n_parts=[2, 1, 4], energy=[1.0, 0.9], C=[10.0, 1.0])
+    ),
     "MILBoost (noisy-or)": Method(
         lambda **s: _presence_boost(loss="presence", **s), _product(n_estimators=[100, 300])
     ),
