@@ -194,7 +194,8 @@ def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) ->
         tables["Real sets: ten-fold accuracy of groups"] = _real_sets(out, repeats, seed, track)
         notes.append(
             "Real sets: settings by three inner folds of whole groups on their labels, features "
-            "scaled by each training part; grids fixed before any figure was seen (see mil_sets)."
+            "scaled by each training part; grids fixed before any figure was seen, with the "
+            "exceptions that mil_sets names. CPU seconds are those of the run that made a fold."
         )
     else:
         notes.append("GROUPWISE_DATA is not set: no real sets.")
