@@ -74,7 +74,7 @@ class BaseGroupClassifier(ClassifierMixin, BaseEstimator):
         return encoded
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        raise NotImplementedError  # a subclass's first duty
+        raise NotImplementedError  # every subclass writes it; predict and the group methods call it
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row.

@@ -98,7 +98,8 @@ class Groups:
             and np.array_equal(self.names, other.names)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays, like ndarray itself
+    # unhashable, as arrays are; ignored: object declares a method where Python wants None
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def n_rows(self) -> int:

@@ -189,15 +189,15 @@ class BaseDaskGroupBoost(BaseEstimator):
 
     def _default(self) -> Any:
         """The estimator of one machine, where no settings are given."""
-        raise NotImplementedError  # a subclass's first duty
+        raise NotImplementedError  # classifier and regressor each write it
 
     def _loss_of(self, model: Any) -> tuple[GroupLoss, int]:
         """The loss of a model, and how many classes it has (1 for numbers)."""
-        raise NotImplementedError  # a subclass's second duty
+        raise NotImplementedError  # classifier and regressor each write it
 
     def _learn_targets(self, client: Client, model: Any, rows: LazyRows) -> Any:
         """Let the model know what y holds; the function that reads a partition's y."""
-        raise NotImplementedError  # a subclass's third duty
+        raise NotImplementedError  # classifier and regressor each write it
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "estimator_")

@@ -86,6 +86,7 @@ def shareable(function: _Function) -> _Function:
             _feed(digest, argument if same is None else f"argument {same}")
         return shelf.get(digest.digest(), lambda: function(*args))
 
+    # ignored: wraps keeps the signature, but a type variable for whole functions cannot say so
     return shared  # type: ignore[return-value]
 
 

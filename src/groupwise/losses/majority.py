@@ -1,5 +1,6 @@
 """Majority supervision: SBoost's exponential loss for gradient boosting."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,9 +110,9 @@ class _Exponential(BoundLoss):
             across=self.across,
         )
 
+    @abstractmethod
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
         """The rows' own part of the exponents, in a fresh array."""
-        raise NotImplementedError  # each of the two codings below writes it
 
     def _value(self, score: NDArray[Any]) -> float:
         log_value = self._weigh(score, np.empty_like(score), 1.0)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,12 @@ from groupwise.presence._order import arrange
 from groupwise.rules import Rule, get_rule
 from groupwise.validation import check_rows
 
-__all__ = ["Bags", "BinaryPresenceClassifier", "GroupLevelClassifier"]
+__all__ = ["Bags", "BinaryPresenceClassifier", "GroupLevelClassifier", "dense"]
+
+
+def dense(X: Any) -> NDArray[np.float64]:
+    """Rows as a dense table of floats."""
+    return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
 
 
 class Bags:
@@ -59,7 +65,7 @@ class BinaryPresenceClassifier(BaseGroupClassifier):
         return Bags(data.X[arranged.order], arranged.groups, data.y_group[arranged.group])
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        raise NotImplementedError  # a subclass's second duty
+        raise NotImplementedError  # every subclass writes it
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The logistic function of the score: above one half where positive, but no chance.
@@ -87,7 +93,7 @@ class GroupLevelClassifier(BinaryPresenceClassifier):
     """
 
     def _score_groups(self, X: Any, groups: Groups) -> NDArray[Any]:
-        raise NotImplementedError  # a subclass's second duty
+        raise NotImplementedError  # every subclass writes it
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Score of each row, taken as a group of one.

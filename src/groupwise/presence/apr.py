@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise.presence._partner import Bags, BinaryPresenceClassifier
+from groupwise.presence._partner import Bags, BinaryPresenceClassifier, dense
 
 __all__ = ["APRClassifier"]
 
@@ -107,7 +106,7 @@ class APRClassifier(BinaryPresenceClassifier):
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         bags = self._bags(X, y, groups)
-        X = np.asarray(bags.X.toarray() if issparse(bags.X) else bags.X, dtype=float)
+        X = dense(bags.X)
         deviation = X.std(axis=0)
         bags.X = X / np.where(deviation > 0, deviation, 1.0)
         self.features_, chosen, self.n_iter_ = _iterate(bags, self.margin, self.max_iter)
@@ -125,8 +124,7 @@ class APRClassifier(BinaryPresenceClassifier):
         score : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        rows = self._rows(X)
-        rows = (rows.toarray() if issparse(rows) else rows)[:, self.features_]
+        rows = dense(self._rows(X))[:, self.features_]
         side = np.maximum(self.upper_ - self.lower_, np.finfo(float).tiny)
         inside = np.minimum(rows - self.lower_, self.upper_ - rows) / side
         return np.clip(inside.min(axis=1), -30.0, 30.0)

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise.presence._partner import Bags, BinaryPresenceClassifier
+from groupwise.presence._partner import Bags, BinaryPresenceClassifier, dense
 
 __all__ = ["EMDDClassifier"]
 
@@ -97,7 +96,7 @@ class EMDDClassifier(BinaryPresenceClassifier):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
         bags = self._bags(X, y, groups)
-        bags.X = np.asarray(bags.X.toarray() if issparse(bags.X) else bags.X, dtype=float)
+        bags.X = dense(bags.X)
         rng = check_random_state(self.random_state)
         candidates = np.flatnonzero(bags.positive_row)
         n_starts = min(self.n_starts, len(candidates))
@@ -122,7 +121,7 @@ class EMDDClassifier(BinaryPresenceClassifier):
         """
         check_is_fitted(self)
         rows = self._rows(X)
-        rows = rows.toarray() if issparse(rows) else rows
+        rows = dense(rows)
         return self.reach_ - _distance(rows, np.concatenate([self.point_, self.scale_]))
 
 

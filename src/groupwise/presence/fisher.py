@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 
 from groupwise.groups import Groups
 from groupwise.kernels.shared import shareable
-from groupwise.presence._partner import GroupLevelClassifier
+from groupwise.presence._partner import GroupLevelClassifier, dense
 
 __all__ = ["FisherVectorClassifier"]
 
@@ -110,7 +109,7 @@ class FisherVectorClassifier(GroupLevelClassifier):
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a finite number > 0, got {self.C!r}")
         bags = self._bags(X, y, groups)
-        rows = _dense(bags.X)
+        rows = dense(bags.X)
         self.mean_ = rows.mean(axis=0)
         self.directions_ = _principal_directions(rows - self.mean_, self.energy)
         projected = self._project(rows)
@@ -129,7 +128,7 @@ class FisherVectorClassifier(GroupLevelClassifier):
         return (rows - self.mean_) @ self.directions_
 
     def _vectors(self, X: Any, groups: Groups) -> NDArray[Any]:
-        vectors = fisher_vectors(self._project(_dense(X)), groups, self.mixture_)
+        vectors = fisher_vectors(self._project(dense(X)), groups, self.mixture_)
         vectors = np.sign(vectors) * np.sqrt(np.abs(vectors))
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.where(length > 0, length, 1.0)
@@ -150,10 +149,6 @@ def fisher_vectors(
         found.append(groups.mean(own * scaled))
         found.append(groups.mean(own * (scaled**2 - 1.0) / np.sqrt(2.0)))
     return np.hstack(found)
-
-
-def _dense(X: Any) -> NDArray[Any]:
-    return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
 
 
 @shareable
