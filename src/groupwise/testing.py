@@ -10,6 +10,7 @@ Estimators that take ``domains`` (transfer) are checked in the same way, their d
 groups.
 """
 
+import importlib
 import pickle
 import tempfile
 import warnings
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,9 +30,30 @@ from groupwise.exceptions import GroupsLostWarning
 from groupwise.io import load_model, save_model
 from groupwise.model_selection import WholeGroupKFold, cross_validate
 
-__all__ = ["GROUP_CHECKS", "parametrize_with_group_checks"]
+__all__ = ["GROUP_CHECKS", "all_estimators", "parametrize_with_group_checks"]
+
+_PACKAGES = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
 
 Check = Callable[[BaseEstimator], None]
+
+
+def all_estimators() -> dict[str, type[BaseEstimator]]:
+    """Every public estimator of the library by name.
+
+    Examples
+    --------
+    >>> from groupwise.testing import all_estimators
+    >>> "SBoostClassifier" in all_estimators()
+    True
+    """
+    found = {}
+    for package in _PACKAGES:
+        module = importlib.import_module(f"groupwise.{package}")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if isinstance(thing, type) and issubclass(thing, BaseEstimator):
+                found[name] = thing
+    return found
 
 
 def parametrize_with_group_checks(
@@ -70,7 +92,7 @@ class _Case:
     """A data set as one estimator takes it: its ids are groups or domains."""
 
     estimator: BaseEstimator
-    X: NDArray[Any]
+    X: Any
     y: NDArray[Any]
     ids: Any
     target_domain: Any = None
@@ -131,7 +153,7 @@ class _Case:
         return self.ids if self.target_domain is None else None
 
 
-def _assert_same(one: ArrayLike, other: ArrayLike) -> None:
+def _assert_same(one: Any, other: Any) -> None:
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
 
 
