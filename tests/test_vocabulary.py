@@ -45,7 +45,7 @@ each = pytest.mark.parametrize("name", sorted(ESTIMATORS))
 
 
 def parameters(cls):
-    return [name for name in inspect.signature(cls).parameters]
+    return list(inspect.signature(cls).parameters)
 
 
 @each
