@@ -36,7 +36,6 @@ ROOMS = [
     "dask",
     "testing",
     "report",
-    "reproduce",
     "cli",
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -15,7 +15,6 @@ from groupwise.cli.fit import fit
 from groupwise.cli.methods import methods
 from groupwise.cli.predict import predict
 from groupwise.cli.report import report
-from groupwise.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="groupwise",
@@ -42,5 +41,5 @@ def main(
     """Learn when labels belong to groups of rows."""
 
 
-for command in (demo, describe, fit, predict, evaluate, compare, report, methods, reproduce):
+for command in (demo, describe, fit, predict, evaluate, compare, report, methods):
     app.command(cls=CommandWithDask if command is fit else None)(command)

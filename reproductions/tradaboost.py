@@ -19,8 +19,8 @@ from groupwise.datasets.transfer import (
     load_newsgroups_task,
     load_reuters_task,
 )
-from groupwise.reproduce.result import Result, Track, quiet
-from groupwise.reproduce.tradaboost_tables import (
+from reproductions.result import Result, Track, quiet
+from reproductions.tradaboost_tables import (
     FAILED,
     PRINTED_3,
     PRINTED_4,
