@@ -19,6 +19,15 @@ from groupwise.datasets.transfer import (
     load_newsgroups_task,
     load_reuters_task,
 )
+from groupwise.transfer import (
+    BalancedTransferClassifier,
+    LinearLearner,
+    NegativeTransferWarning,
+    PerfectTargetWarning,
+    TrAdaBoostClassifier,
+    TransductiveSVC,
+    WeightedTransferClassifier,
+)
 from reproductions.result import Result, Track, quiet
 from reproductions.tradaboost_tables import (
     FAILED,
@@ -28,15 +37,6 @@ from reproductions.tradaboost_tables import (
     spread,
     table,
     table_1,
-)
-from groupwise.transfer import (
-    BalancedTransferClassifier,
-    LinearLearner,
-    NegativeTransferWarning,
-    PerfectTargetWarning,
-    TrAdaBoostClassifier,
-    TransductiveSVC,
-    WeightedTransferClassifier,
 )
 
 __all__ = ["TITLE", "run"]
