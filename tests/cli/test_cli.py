@@ -7,17 +7,14 @@ import pandas as pd
 import pytest
 
 import groupwise
-from groupwise.cli import app
-from groupwise.cli.console import EXIT_CODES
+from groupwise.cli.app import COMMANDS, EXIT_CODES, load_command
 from groupwise.cli.demo import digit_sessions
-from groupwise.cli.inputs import parse_params
+from groupwise.cli.options import parse_params
 from groupwise.io import load_model
-
-COMMANDS = {command.callback.__name__: command.callback for command in app.registered_commands}
 
 
 def example(name):
-    return re.search(r"Example: (groupwise .*)", COMMANDS[name].__doc__).group(1)
+    return re.search(r"Example: (groupwise .*)", load_command(name).callback.__doc__).group(1)
 
 
 def plain(text):
@@ -38,6 +35,7 @@ def test_version_help_and_exit_codes(run):
     } == set(COMMANDS)
     for name in COMMANDS:
         shown = run(name, "--help")
+        assert load_command(name).callback.__doc__.splitlines()[0] == COMMANDS[name]
         assert shown.exit_code == 0
         assert f"Example: groupwise {name}" in plain(shown.stdout)
     help_text = " ".join(plain(run("--help").stdout).split())
