@@ -23,6 +23,7 @@ from groupwise.jobs import (
 )
 from groupwise.jobs.answer import Predictions
 from groupwise.jobs.model import row_weights, with_all_classes
+from groupwise.measures.registry import MEASURES
 from groupwise.tables import LoadedTable, OptionError, TableError
 
 
@@ -58,6 +59,49 @@ def test_every_method_runs_and_its_model_survives_a_file(table, columns, method,
     np.testing.assert_array_equal(before.code_row, after.code_row)
     np.testing.assert_allclose(before.proba_group, after.proba_group)
     assert again.schema == job.schema and again.supervision == job.supervision
+
+
+def table_of_classes(n_classes):
+    """Twelve groups of six rows per class, most rows of the group's class."""
+    rng = np.random.RandomState(n_classes)
+    label = np.repeat(np.arange(12 * n_classes) % n_classes, 6)
+    row = np.where(rng.rand(label.size) < 0.6, label, rng.randint(n_classes, size=label.size))
+    number = np.repeat(np.arange(12 * n_classes), 6)
+    frame = pd.DataFrame({"x": rng.normal(size=row.size) + 2 * row, "z": rng.rand(row.size)})
+    frame["group"] = [f"g{k:02d}" for k in number]
+    frame["kind"], frame["row"] = [[f"c{k}" for k in codes] for codes in (label, row)]
+    frame["domain"] = np.where(number % 2, "new", "old")
+    return LoadedTable(frame, "table", "")
+
+
+MEASURED = [("measure", name, k) for name in MEASURES for k in (2, 3)]
+OTHERS = [(kind, None, k) for kind in KINDS if kind != "measure" for k in (2, 3)]
+
+
+@pytest.mark.parametrize(("kind", "measure", "n_classes"), [*MEASURED, *OTHERS])
+def test_the_default_method_applies(kind, measure, n_classes):
+    if n_classes > 2 and (kind == "presence" or (measure and not MEASURES[measure].multiclass)):
+        pytest.skip("for two classes by definition; refused in one line when the table is read")
+    label = "kind" if kind in ("majority", "presence") else "row"
+    more = {"domain": "domain", "target_domain": "new"} if kind == "transfer" else {}
+    supervision = make_supervision(kind, group="group", label=label, measure=measure, **more)
+    job = Job.from_table(table_of_classes(n_classes), supervision, wanted=["x", "z"])
+    method = job.method()
+    fold = job.run_fold(method, {}, job.splits(2)[0], search=False)
+    assert 0 < np.nanmean(fold.units.score_or_nan) <= 1
+    for other in METHODS:
+        if other.kind == kind and other.needs is None and job.reason_against(other) is not None:
+            with pytest.raises(OptionError, match=f"`method` {other.name} is for"):
+                job.method(other.name)
+
+
+def test_a_named_method_says_for_which_measures_it_is():
+    expected = r"`method` expected-measure is for the measures accuracy, f1, not ndcg"
+    with pytest.raises(OptionError, match=expected):
+        get_method("measure", "expected-measure", n_rows=9, n_classes=2, measure="ndcg")
+    assert get_method("measure", None, n_rows=9, n_classes=3, measure="f1").n_classes is None
+    too_long = get_method("proportions", "manifold", n_rows=10**6, n_classes=2)
+    assert too_long.name == "manifold"  # slow, but what was asked for
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -136,15 +136,16 @@ class JobOptions:
         if not self.label:
             raise OptionError("--label is missing: which column says what is known?")
         kind, why = (self.kind, None) if self.kind else self._guess(frame, name)
-        given = {
-            "group": self.group,
-            "label": self.label,
-            "measure": self.measure,
-            "domain": self.domain,
-            "target_domain": self.target,
-            "positive": self.positive,
-        }
-        return make_supervision(str(kind), **given), why
+        supervision = make_supervision(
+            str(kind),
+            label=self.label,
+            group=self.group,
+            measure=self.measure,
+            domain=self.domain,
+            target_domain=self.target,
+            positive=self.positive,
+        )
+        return supervision, why
 
     def job(self, table: LoadedTable) -> tuple[Job, str | None]:
         """The checked table, ready to be learned from, and why it is of this kind."""

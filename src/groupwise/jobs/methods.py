@@ -110,8 +110,8 @@ _FOREST = "baseline: a forest on each group's mean, spread, least and largest va
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 
-# The first that applies is the one `groupwise fit` takes when no method is named: one that takes
-# missing values and categories as they are and grows with the table, where there is one.
+# The first that applies to the rows, classes and measure is taken when no method is named: one that
+# takes missing values and categories as they are and grows with the table, where there is one.
 # fmt: off
 METHODS: tuple[Method, ...] = (
     Method("majority", "group-boost", _BOOST, "gradient form of SBoost's loss, on LightGBM",
@@ -196,7 +196,8 @@ METHODS: tuple[Method, ...] = (
     Method("measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier",
            "AdaBoost.Group, Ni et al. 2008"),
     Method("measure", "svm-perf", "groupwise.measures:SVMPerfClassifier", "Joachims 2005",
-           search={"C": (0.01, 0.1, 1.0)}, n_classes=2, max_rows=200_000),
+           search={"C": (0.01, 0.1, 1.0)}, n_classes=2, max_rows=200_000,
+           measures=frozenset({"accuracy", "f1", "precision_at_k"})),
 
     Method("transfer", "balanced", "groupwise.transfer:BalancedTransferClassifier",
            "the target's share of the weight, chosen on the target"),

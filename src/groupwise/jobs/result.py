@@ -187,7 +187,11 @@ class FoldResult(_Record):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         parts = dict(content)
-        kinds = {"margins": Margins, "reliability": Reliability, "weights": DomainWeights}
+        kinds: dict[str, type[_Record]] = {
+            "margins": Margins,
+            "reliability": Reliability,
+            "weights": DomainWeights,
+        }
         parts |= {k: kind.from_dict(parts[k]) for k, kind in kinds.items() if k in parts}
         parts["units"] = GroupResults.from_dict(parts["units"])
         parts["rows"] = {name: RowResults.from_dict(r) for name, r in parts["rows"].items()}

@@ -1,6 +1,7 @@
 """From a result to one self-contained HTML page."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
@@ -106,7 +107,7 @@ def _units(folds: list[FoldResult]) -> list[list[Any]]:
     lines: list[Any] = []
     for fold in folds:
         units = fold.units
-        truth = units.truth or [None] * len(units.name)
+        truth: Sequence[int | None] = units.truth or [None] * len(units.name)
         lines += zip(units.name, units.size, units.score, units.predicted, truth, strict=True)
     return [list(line) for line in lines]
 
