@@ -74,23 +74,22 @@ def make_sessions() -> tuple[pd.DataFrame, Any, Any]:
 
 def walks(folder: Path) -> dict[str, Callable[[], Any]]:
     """The calls, by name."""
+    from groupwise.cli import app
+
+    # taken before, so that the walk does not begin with the look-up of a name
+    sboost_class, boost_class = groupwise.SBoostClassifier, groupwise.GroupBoostClassifier
     X, y, groups = make_sessions()
     table = folder / "t.csv"
     X.assign(session=groups, kind=np.where(y, "high", "low")).to_csv(table, index=False)
 
     def sboost() -> None:
-        groupwise.SBoostClassifier(n_estimators=5).fit(X, y, groups=groups)
+        sboost_class(n_estimators=5).fit(X, y, groups=groups)
 
     def group_boost() -> None:
-        groupwise.GroupBoostClassifier(n_estimators=5).fit(X, y, groups=groups)
+        boost_class(n_estimators=5).fit(X, y, groups=groups)
 
-    def command(*words: str) -> Callable[[], None]:
-        def run() -> None:
-            from groupwise.cli import app
-
-            app([str(word) for word in words], standalone_mode=False)
-
-        return run
+    def command(*words: str) -> Callable[[], Any]:
+        return lambda: app(list(words), standalone_mode=False)
 
     model = str(folder / "m.skops")
     return {
