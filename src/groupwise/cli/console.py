@@ -45,7 +45,7 @@ class Console:
         self._out = _Stream(soft_wrap=True)
         self._err = _Stream(stderr=True, soft_wrap=True)
 
-    def print(self, what: Any) -> None:
+    def print(self, what: object) -> None:
         """Print for people."""
         if not self.silent:
             self._out.print(what, highlight=False, markup=False)
@@ -127,7 +127,7 @@ def _fail(message: str, code: int) -> None:
 def _catch_termination() -> Any:
     """Let ``kill`` end a command as Ctrl-C does, so that no file is left half written."""
 
-    def stop(_signum: int, _frame: Any) -> None:
+    def stop(_signum: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     try:

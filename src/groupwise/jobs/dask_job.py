@@ -1,7 +1,7 @@
 """The job of ``groupwise fit --dask``: a folder of Parquet parts in, a model of tables out."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from dask.delayed import Delayed
 from distributed import Client
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
 
 from groupwise.dask.classifier import DaskGroupBoostClassifier
 from groupwise.dask.ids import hash_ids, held_out
@@ -74,7 +75,7 @@ class FolderJob:
         built = self.method.build(self.supervision, params, self.seed)
         return with_categories(built, self.schema)
 
-    def _each(self, function: Any, *arguments: Any) -> list[Delayed]:
+    def _each(self, function: Callable[..., object], *arguments: object) -> list[Delayed]:
         """One delayed call per piece."""
         return [dask.delayed(function)(piece, *arguments) for piece in self.folder.pieces]
 
@@ -98,7 +99,7 @@ class FolderJob:
             )
         return classes[::-1] if positive == classes[0] and len(classes) == 2 else classes
 
-    def preparation(self) -> Any:
+    def preparation(self) -> ColumnTransformer:
         """What turns features into numbers, from the categories of all pieces."""
         schema = self.schema
         every = pd.DataFrame(index=range(1), columns=list(schema.columns), dtype=object)
@@ -109,7 +110,7 @@ class FolderJob:
         every = every.astype(dict.fromkeys(schema.numbers, float))
         return make_preparation(schema, self.estimator()).fit(every)
 
-    def fit(self, preparation: Any, *, without: float = 0.0) -> TableModel:
+    def fit(self, preparation: ColumnTransformer, *, without: float = 0.0) -> TableModel:
         """Fit to all groups, or without the share of them that is to judge the model."""
         n_targets = len(self.supervision.label) if len(self.supervision.label) > 1 else 1
         question = dask.delayed(
@@ -196,7 +197,7 @@ class _Reader:
     supervision: Supervision
     schema: Schema
     classes: tuple[str, ...]
-    preparation: Any
+    preparation: ColumnTransformer
     without: float
     seed: int
 

@@ -234,5 +234,5 @@ def _answers(targets: Targets, supervision: Supervision) -> dict[str, Any]:
     return answers
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> str | int | float | bool | None:
     return value if isinstance(value, str | int | float | bool | type(None)) else repr(value)

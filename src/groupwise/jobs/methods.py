@@ -97,7 +97,7 @@ def _load(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _made(value: Any) -> Any:
+def _made(value: object) -> Any:
     return _load(value)() if isinstance(value, str) and ":" in value else value
 
 

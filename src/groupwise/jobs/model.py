@@ -2,11 +2,12 @@
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -28,6 +29,9 @@ __all__ = [
     "search_params",
     "with_categories",
 ]
+
+
+E = TypeVar("E", bound=BaseEstimator)
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ def search_params(
     return candidates[int(np.argmax(means))]
 
 
-def make_preparation(schema: Schema, estimator: Any) -> ColumnTransformer:
+def make_preparation(schema: Schema, estimator: BaseEstimator) -> ColumnTransformer:
     """What has to be done to features before this estimator sees them.
 
     One that takes missing values (histogram trees) gets numbers as they are and categories as
@@ -199,7 +203,7 @@ def make_preparation(schema: Schema, estimator: Any) -> ColumnTransformer:
     return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=0.0)
 
 
-def with_categories(estimator: Any, schema: Schema) -> Any:
+def with_categories(estimator: E, schema: Schema) -> E:
     """Tell an estimator that splits on categories which columns hold their codes."""
     first, total = len(schema.numbers), len(schema.columns)
     if first < total and "categorical_features" in estimator.get_params(deep=False):

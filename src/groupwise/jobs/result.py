@@ -46,7 +46,7 @@ class _Record:
         return cls(**content)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, _Record):
         return value.to_dict()
     if isinstance(value, dict):

@@ -6,6 +6,7 @@ from typing import Any
 
 import jinja2
 import numpy as np
+import pandas as pd
 
 from groupwise.jobs import FoldResult, Result, leaderboard
 from groupwise.report.pictures import make_pictures
@@ -58,7 +59,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _figures(line: Any) -> dict[str, Any]:
+def _figures(line: pd.Series) -> dict[str, Any]:
     return {str(key): float(value) for key, value in line.items()} | {
         "tie": bool(line["difference_high"] >= 0)
     }
@@ -112,7 +113,7 @@ def _units(folds: list[FoldResult]) -> list[list[Any]]:
     return [list(line) for line in lines]
 
 
-def _safe_json(content: Any) -> str:
+def _safe_json(content: object) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
