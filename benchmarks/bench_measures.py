@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import Groups, HistTrees
 from groupwise.datasets.users import load_protein
-from groupwise.measures import FBeta, GroupAdaBoostClassifier, SVMPerfClassifier, get_measure
-from groupwise.measures.expected import best_f_cuts
+from groupwise.measures import GroupAdaBoostClassifier, SVMPerfClassifier
+from groupwise.measures.decision import best_f_cuts
+from groupwise.metrics import FBeta, get_measure
 
 NAMES = (
     "accuracy", "balanced_accuracy", "f1", "matthews",

@@ -1,6 +1,7 @@
 """Splitting and cross-validation that keep groups whole."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples
 
 from groupwise._compat import GroupsConsumerMixin
+from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.validation import check_groups
@@ -27,16 +29,17 @@ __all__ = [
 ]
 
 
-class _WholeGroupSplitter(GroupsConsumerMixin):
+class _WholeGroupSplitter(GroupsConsumerMixin, ABC):
     """Split the list of groups, then take every group's rows along."""
 
     stratify: bool
 
+    @abstractmethod
     def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
-        raise NotImplementedError  # the one thing a subclass writes
+        """Splits of the list of groups."""
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike | None = None, groups: Ids = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield row positions for training and test; no group is in both."""
         encoded = check_groups(groups, _num_samples(X))
@@ -54,9 +57,9 @@ class _WholeGroupSplitter(GroupsConsumerMixin):
             row_in_test = encoded.spread(in_test)
             yield np.flatnonzero(~row_in_test), np.flatnonzero(row_in_test)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    @abstractmethod
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of splits."""
-        raise NotImplementedError  # the other thing a subclass writes
 
     def _groups_needed_per_class(self) -> int:
         return 2
@@ -104,7 +107,7 @@ class WholeGroupKFold(_WholeGroupSplitter):
         *,
         n_repeats: int = 1,
         stratify: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_splits = n_splits
         self.n_repeats = n_repeats
@@ -114,7 +117,7 @@ class WholeGroupKFold(_WholeGroupSplitter):
     def __repr__(self) -> str:
         return f"WholeGroupKFold(n_splits={self.n_splits}, n_repeats={self.n_repeats})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of splits, repeats counted in."""
         return self.n_splits * self.n_repeats
 
@@ -148,7 +151,7 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
         *,
         test_size: float = 0.2,
         stratify: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_splits = n_splits
         self.test_size = test_size
@@ -158,7 +161,7 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
     def __repr__(self) -> str:
         return f"WholeGroupShuffleSplit(n_splits={self.n_splits}, test_size={self.test_size})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of splits."""
         return self.n_splits
 
@@ -174,7 +177,7 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
         yield from splits.split(np.zeros((n_groups, 1)), y_group)
 
 
-def paper_split(random_state: Any = None) -> WholeGroupShuffleSplit:
+def paper_split(random_state: RandomState = None) -> WholeGroupShuffleSplit:
     """The split Jin and Liu (2005) choose gamma by: 80 % of the training groups against 20 %."""
     return WholeGroupShuffleSplit(1, test_size=0.2, random_state=random_state)
 
@@ -184,7 +187,7 @@ def group_train_test_split(
     groups: ArrayLike,
     y: ArrayLike | None = None,
     test_size: float = 0.25,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> list[Any]:
     """Split arrays into training and test rows, groups kept whole.
 
@@ -251,7 +254,7 @@ def cross_validate(
         where each group has one class (not with ``keep_whole``: a user has sessions of all kinds).
     scoring : None, scorer, list or dict, default=None
         ``None`` is the estimator's own group-level ``score``. See
-        :func:`groupwise.metrics.make_group_scorer`.
+        :func:`groupwise.metrics.make_scorer`.
     **options
         Passed on: ``n_jobs``, ``return_train_score``, ``return_estimator``, ``verbose``, ...
 

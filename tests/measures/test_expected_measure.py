@@ -13,10 +13,10 @@ from groupwise.datasets.users import make_users
 from groupwise.measures import (
     BoostedRowsClassifier,
     ExpectedMeasureClassifier,
-    FBeta,
     add_relative_features,
 )
-from groupwise.measures.expected import best_f_cuts, with_own_shares
+from groupwise.measures.decision import best_f_cuts, with_own_shares
+from groupwise.metrics import FBeta
 
 FAST = BoostedRowsClassifier(n_estimators=30, n_threads=1)
 

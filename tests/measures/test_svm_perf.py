@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from groupwise import Groups
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, SVMPerfClassifier
+from groupwise.measures import SVMPerfClassifier
 from groupwise.measures._cutting_planes import SimplexQP, minimise
 from groupwise.measures._separation import (
     AccuracyOracle,
@@ -19,6 +19,7 @@ from groupwise.measures._separation import (
     PrecisionOracle,
     ROCOracle,
 )
+from groupwise.metrics import FBeta
 
 
 def rows(seed, n=9):

@@ -7,8 +7,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from groupwise import Groups
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, ThresholdTunedClassifier, get_measure
+from groupwise.measures import ThresholdTunedClassifier
 from groupwise.measures.threshold import best_threshold
+from groupwise.metrics import FBeta, get_measure
 
 
 @pytest.mark.parametrize("name", ["f1", "accuracy", "balanced_accuracy", "matthews"])

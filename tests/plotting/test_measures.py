@@ -4,7 +4,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, FocusedAdaBoostClassifier
+from groupwise.measures import FocusedAdaBoostClassifier
+from groupwise.metrics import FBeta
 from groupwise.plotting.measures import GroupScoresDisplay
 
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from groupwise.groups import Groups
 from groupwise.measures.base import BaseMeasureClassifier, fit_rows
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
-from groupwise.measures.counts import Accuracy, FBeta
-from groupwise.measures.expected import best_f_cuts, with_own_shares
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.summary import GroupMean
+from groupwise.measures.decision import best_f_cuts, with_own_shares
+from groupwise.metrics.aggregate import GroupMean
+from groupwise.metrics.counts import Accuracy, FBeta
+from groupwise.metrics.measure import GroupMeasure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.validation import GroupedRows, check_groups, check_rows, split_group_column
 
@@ -31,10 +31,10 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
     No single threshold on them is best for a mean of group measures: for F1 the best threshold of a
     group is half of the F1 it can reach, so it differs from group to group. This classifier
     computes, for every group, the expected F of calling its k most likely rows positive, exactly
-    for independent labels, and takes the best k (:func:`groupwise.measures.expected.best_f_cuts`).
+    for independent labels, and takes the best k (:func:`groupwise.measures.decision.best_f_cuts`).
 
     Before that, chances may be moved to the group's own share of positives, as far as its rows tell
-    (:func:`groupwise.measures.expected.with_own_shares`); how far is chosen on held-out groups. And
+    (:func:`groupwise.measures.decision.with_own_shares`); how far is chosen on held-out groups. And
     if no group was without positives in training, groups are taken to have at least one, and each
     gets at least one row called positive.
 

@@ -20,9 +20,9 @@ from groupwise.measures._separation import (
     ROCOracle,
 )
 from groupwise.measures.base import BaseMeasureClassifier
-from groupwise.measures.counts import Accuracy, FBeta
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.ranking import PrecisionAtK, ROCArea
+from groupwise.metrics.counts import Accuracy, FBeta
+from groupwise.metrics.measure import GroupMeasure
+from groupwise.metrics.ranking import PrecisionAtK, ROCArea
 from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["SVMPerfClassifier"]

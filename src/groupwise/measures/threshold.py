@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise.groups import Groups
 from groupwise.measures.base import BaseMeasureClassifier, fit_rows
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.summary import GroupMean
+from groupwise.metrics.aggregate import GroupMean
+from groupwise.metrics.measure import GroupMeasure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.validation import check_rows
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from groupwise.measures.summary import score_groups
+from groupwise.metrics.aggregate import score_groups
 
 __all__ = ["GroupScoresDisplay"]
 

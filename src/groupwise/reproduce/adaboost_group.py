@@ -19,18 +19,15 @@ from groupwise.boosting import HistTrees
 from groupwise.datasets.users import load_protein, load_spam_inboxes, make_users
 from groupwise.groups import Groups
 from groupwise.measures import (
-    Accuracy,
-    AveragePrecision,
     BoostedRowsClassifier,
     ExpectedMeasureClassifier,
-    FBeta,
     FocusedAdaBoostClassifier,
     GroupAdaBoostClassifier,
     SVMPerfClassifier,
     ThresholdTunedClassifier,
     add_relative_features,
-    make_measure_scorer,
 )
+from groupwise.metrics import Accuracy, AveragePrecision, FBeta, make_scorer
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.plotting.measures import GroupScoresDisplay
 from groupwise.reproduce.adaboost_group_tables import PRINTED, TUNED, table
@@ -137,7 +134,7 @@ def _by_cost(estimator: Any, grid: dict[str, Any], X: Any, split: Split) -> Any:
     """The cost with the best group-mean F1 in two folds of the training groups."""
     folds = WholeGroupKFold(2, stratify=False, random_state=split.seed)
     with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(estimator, grid, scoring=make_measure_scorer("f1"), cv=folds)
+        search = GridSearchCV(estimator, grid, scoring=make_scorer("f1"), cv=folds)
         return search.fit(X, split.y, groups=split.groups).best_estimator_
 
 

@@ -23,7 +23,7 @@ from groupwise.majority import (
     SBoostClassifier,
     select_gamma,
 )
-from groupwise.metrics import group_accuracy, make_group_scorer
+from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import group_train_test_split
 from groupwise.plotting import RoundsDisplay
 from groupwise.reproduce.result import Result, Track, quiet
@@ -88,7 +88,7 @@ def _sboost_chosen(
 def _ceiling(split: Split, seed: int) -> float:
     """What the rows' true labels would allow; no method may see them."""
     model = HistGradientBoostingClassifier(random_state=seed).fit(split.train.X, split.train.y_row)
-    scorer = make_group_scorer(group_accuracy)
+    scorer = make_scorer(group_accuracy)
     return 1.0 - scorer(model, split.test.X, split.test.y, groups=split.test.groups)
 
 

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from groupwise.groups import Groups
-from groupwise.measures.counts import CountMeasure
-from groupwise.measures.measure import GroupMeasure
+from groupwise.metrics.counts import CountMeasure
+from groupwise.metrics.measure import GroupMeasure
 
 __all__ = ["MeasureStumps", "StumpEnsemble"]
 
