@@ -25,13 +25,13 @@ from groupwise.metrics import (
     FBeta,
     GroupQuantile,
     Scorer,
+    ask,
     group_accuracy,
     group_f1,
     group_log_loss,
     make_scorer,
     share_error,
 )
-from groupwise.metrics.scorers import ask
 from groupwise.model_selection import WholeGroupKFold, cross_validate
 from groupwise.proportions import MeanMapClassifier
 from groupwise.rules import MajorityVote

@@ -31,7 +31,7 @@ from groupwise.metrics.ranking import (
     RankingMeasure,
     ROCArea,
 )
-from groupwise.metrics.scorers import Scorer, make_scorer
+from groupwise.metrics.scorers import Scorer, ask, make_scorer
 from groupwise.metrics.shares import share_error
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "RankingMeasure",
     "Scorer",
     "WorstGroup",
+    "ask",
     "bootstrap_interval",
     "get_aggregate",
     "get_measure",

@@ -1,13 +1,17 @@
 """How the groups' scores are spread, and which group is worst."""
 
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.figure
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
-from groupwise.metrics.aggregate import score_groups
+from groupwise._typing import Ids, MatrixLike
+from groupwise.metrics import GroupMeasure, ask, score_groups
 
 __all__ = ["GroupScoresDisplay"]
 
@@ -43,21 +47,33 @@ class GroupScoresDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        groups: Any = None,
-        measure: Any = "f1",
-        ax: Any = None,
+        groups: Ids = None,
+        measure: str | GroupMeasure | Callable[..., Any] = "f1",
+        ax: Axes | None = None,
     ) -> "GroupScoresDisplay":
-        """Draw the groups' scores of a fitted model with ``decision_function``."""
+        """Draw the groups' scores of a fitted classifier, which is told the groups.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The rows' labels.
+        groups : array-like of shape (n_rows,), default=None
+        measure : str, GroupMeasure or callable, default="f1"
+        ax : Axes, default=None
+        """
+        predicted = ask(estimator, X, groups)
         return cls.from_predictions(
             y,
-            {type(estimator).__name__: estimator.decision_function(X)},
-            groups=groups,
+            {type(estimator).__name__: predicted.score_row},
+            groups=predicted.groups,
             measure=measure,
-            classes=estimator.classes_,
+            classes=predicted.classes,
             ax=ax,
         )
 
@@ -67,10 +83,10 @@ class GroupScoresDisplay:
         y: ArrayLike,
         score_row: dict[str, ArrayLike],
         *,
-        groups: Any = None,
-        measure: Any = "f1",
-        classes: Any = None,
-        ax: Any = None,
+        groups: Ids = None,
+        measure: str | GroupMeasure | Callable[..., Any] = "f1",
+        classes: ArrayLike | None = None,
+        ax: Axes | None = None,
     ) -> "GroupScoresDisplay":
         """Draw the groups' scores of one or more methods' row scores."""
         values = {
@@ -81,12 +97,12 @@ class GroupScoresDisplay:
 
     @classmethod
     def from_values(
-        cls, values: dict[str, Any], *, n_named: int = 1, ax: Any = None
+        cls, values: dict[str, Any], *, n_named: int = 1, ax: Axes | None = None
     ) -> "GroupScoresDisplay":
         """Draw values that were computed before."""
         return cls(values, n_named=n_named).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "GroupScoresDisplay":
+    def plot(self, ax: Axes | None = None) -> "GroupScoresDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
             ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()

@@ -4,9 +4,13 @@ from typing import Any
 
 import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
+from groupwise.metrics import ask
 from groupwise.proportions import class_counts
 from groupwise.validation import check_groups
 
@@ -61,23 +65,29 @@ class SharesDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, groups: Any = None, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: MatrixLike,
+        *,
+        groups: Ids = None,
+        ax: Axes | None = None,
     ) -> "SharesDisplay":
         """Draw the shares that a fitted model predicts for given groups."""
-        proba_group = estimator.predict_groups_proba(X, groups=groups)
+        predicted = ask(estimator, X, groups, rule="mean")
         return cls.from_predictions(
-            y, proba_group, groups=groups, classes=estimator.classes_, ax=ax
+            y, predicted.proba_group, groups=predicted.groups, classes=predicted.classes, ax=ax
         )
 
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
+        y: MatrixLike,
         proba_group: ArrayLike,
         *,
-        groups: Any,
+        groups: Ids,
         classes: ArrayLike,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> "SharesDisplay":
         """Draw shares that were predicted before.
 
@@ -95,7 +105,7 @@ class SharesDisplay:
         known = counts / encoded.sizes[:, None]
         return cls(known, proba_group, names, encoded.sizes).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "SharesDisplay":
+    def plot(self, ax: Axes | None = None) -> "SharesDisplay":
         """Draw on the given axes, or on a new figure; two classes need the second only."""
         if ax is None:
             ax = matplotlib.figure.Figure(figsize=(5, 5), layout="constrained").subplots()

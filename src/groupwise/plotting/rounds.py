@@ -4,7 +4,11 @@ from typing import Any
 
 import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from groupwise._typing import Ids, MatrixLike
 
 __all__ = ["RoundsDisplay"]
 
@@ -41,18 +45,26 @@ class RoundsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, groups: Any = None, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        ax: Axes | None = None,
     ) -> "RoundsDisplay":
         """Draw the error of a fitted boosting model (one with ``staged_score``) on given groups."""
         errors = [1.0 - score for score in estimator.staged_score(X, y, groups=groups)]
         return cls({type(estimator).__name__: errors}).plot(ax=ax)
 
     @classmethod
-    def from_predictions(cls, curves: dict[str, ArrayLike], *, ax: Any = None) -> "RoundsDisplay":
+    def from_predictions(
+        cls, curves: dict[str, ArrayLike], *, ax: Axes | None = None
+    ) -> "RoundsDisplay":
         """Draw errors that were computed before."""
         return cls(curves).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "RoundsDisplay":
+    def plot(self, ax: Axes | None = None) -> "RoundsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
             ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()

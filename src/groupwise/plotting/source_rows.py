@@ -4,7 +4,9 @@ from typing import Any
 
 import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from groupwise.groups import show
 from groupwise.validation import check_groups
@@ -43,7 +45,7 @@ class SourceRowsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, domains: ArrayLike, ax: Any = None
+        cls, estimator: BaseEstimator, *, domains: ArrayLike, ax: Axes | None = None
     ) -> "SourceRowsDisplay":
         """Draw a fitted model that has ``row_weights_``.
 
@@ -63,12 +65,12 @@ class SourceRowsDisplay:
 
     @classmethod
     def from_predictions(
-        cls, weights: dict[str, ArrayLike], *, ax: Any = None
+        cls, weights: dict[str, ArrayLike], *, ax: Axes | None = None
     ) -> "SourceRowsDisplay":
         """Draw weights that were computed before."""
         return cls(weights).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "SourceRowsDisplay":
+    def plot(self, ax: Axes | None = None) -> "SourceRowsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
             ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
