@@ -3,11 +3,13 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from numbers import Integral
+from typing import Any, Protocol
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing, check_random_state
@@ -18,15 +20,26 @@ from groupwise._compat import GroupsConsumerMixin
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
+from groupwise.inputs.parameters import check_number
 from groupwise.validation import check_groups
 
 __all__ = [
+    "Splitter",
     "WholeGroupKFold",
     "WholeGroupShuffleSplit",
     "cross_validate",
     "group_train_test_split",
     "paper_split",
+    "split_whole_groups",
 ]
+
+
+class Splitter(Protocol):
+    """What scikit-learn's splitters have in common."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        """Yield row positions for training and test."""
+        ...
 
 
 class _WholeGroupSplitter(GroupsConsumerMixin, ABC):
@@ -223,13 +236,13 @@ def group_train_test_split(
 
 
 def cross_validate(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
     *,
     groups: ArrayLike | None = None,
     keep_whole: ArrayLike | None = None,
-    cv: Any = 5,
+    cv: int | Splitter = 5,
     scoring: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -266,18 +279,58 @@ def cross_validate(
     if groups is None and getattr(estimator, "group_column", None) is not None:
         groups = X[estimator.group_column]
     encoded = check_groups(groups, _num_samples(X))
-    if isinstance(cv, int):
-        stratify = keep_whole is None and _one_class_each(y, encoded)
-        cv = WholeGroupKFold(cv, stratify=stratify, random_state=0)
-    whole = groups if keep_whole is None else keep_whole
-    # scikit-learn's splitters that ignore groups warn when given any
-    splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
-    _check_no_group_divided(splits, encoded)
+    stratify = keep_whole is None and _one_class_each(y, encoded)
+    splits = split_whole_groups(
+        cv, X, y, encoded, keep_whole=keep_whole, stratify=stratify, random_state=0
+    )
     with sklearn.config_context(enable_metadata_routing=True):
         params = None if groups is None else {"groups": encoded.spread(encoded.names)}
         return sklearn_cross_validate(
             estimator, X, y, params=params, cv=splits, scoring=scoring, **options
         )
+
+
+def split_whole_groups(
+    cv: int | Splitter,
+    X: MatrixLike,
+    y: ArrayLike | None,
+    groups: Groups,
+    *,
+    keep_whole: ArrayLike | None = None,
+    stratify: bool = True,
+    random_state: RandomState = None,
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The splits of a number of folds or a splitter; one that divides a group is an error.
+
+    Parameters
+    ----------
+    cv : int or splitter
+        A number is that of :class:`WholeGroupKFold`.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,) or None
+    groups : Groups
+    keep_whole : array-like of shape (n_rows,), default=None
+        Coarser ids that no split may divide.
+    stratify : bool, default=True
+        Of the folds that a number makes.
+    random_state : int, RandomState instance or None, default=None
+        Of the folds that a number makes.
+
+    Returns
+    -------
+    splits : list of (train, test)
+        Row positions.
+    """
+    if isinstance(cv, Integral):
+        check_number("cv", cv, "[2, inf)", whole=True)
+        cv = WholeGroupKFold(int(cv), stratify=stratify, random_state=random_state)
+    elif not hasattr(cv, "get_n_splits"):
+        raise ValueError(f"cv must be a number of folds or a splitter, got {cv!r}")
+    whole = groups.spread(groups.names) if keep_whole is None else keep_whole
+    # scikit-learn's splitters that ignore groups warn when given any
+    splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
+    _check_no_group_divided(splits, groups)
+    return splits
 
 
 def _one_class_each(y: ArrayLike, groups: Groups) -> bool:

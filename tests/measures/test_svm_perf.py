@@ -136,7 +136,7 @@ def test_accuracy_is_the_ordinary_support_vector_machine():
     np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=5e-3)
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "f1", "group_f1", "precision_at_k", "rocarea"])
+@pytest.mark.parametrize("measure", ["accuracy", "f1", "group_f1", "precision_at_k", "roc_area"])
 def test_certificate(measure):
     """The gap is what it says: no plane of a long search is better by more."""
     u = make_users(15, n_rows=40, positive=0.2, random_state=1)

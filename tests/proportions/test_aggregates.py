@@ -12,7 +12,7 @@ from groupwise.datasets.aggregates import (
     make_aggregates,
 )
 from groupwise.exceptions import GroupDataError
-from groupwise.plotting.proportions import SharesDisplay
+from groupwise.plotting.shares import SharesDisplay
 
 
 @pytest.mark.parametrize("randomness", [0.0, 0.4, 1.0])

@@ -23,7 +23,7 @@ from groupwise.metrics.group_labels import (
     group_f1,
     group_log_loss,
 )
-from groupwise.metrics.measure import CallableMeasure, GroupMeasure, get_measure
+from groupwise.metrics.measure import CallableMeasure, GroupMeasure, MeasureLike, get_measure
 from groupwise.metrics.ranking import (
     NDCG,
     AveragePrecision,
@@ -48,6 +48,7 @@ __all__ = [
     "GroupQuantile",
     "GroupScores",
     "Matthews",
+    "MeasureLike",
     "PrecisionAtK",
     "ROCArea",
     "RankingMeasure",

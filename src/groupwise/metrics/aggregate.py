@@ -1,7 +1,6 @@
 """From the groups' values to one number: mean, worst, quantile, and how sure it is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from groupwise._typing import Ids
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.metrics.measure import GroupMeasure, get_measure
+from groupwise.metrics.measure import GroupMeasure, MeasureLike, get_measure
 from groupwise.validation import check_groups, check_known_classes
 
 __all__ = [
@@ -202,7 +201,7 @@ def score_groups(
     score_row: ArrayLike,
     groups: Ids,
     *,
-    measure: str | GroupMeasure | Callable[..., Any] = "f1",
+    measure: MeasureLike = "f1",
     aggregate: str | Aggregate = "mean",
     classes: ArrayLike | None = None,
     level: float = 0.95,

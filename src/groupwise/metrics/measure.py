@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.validation import check_groups
 
-__all__ = ["MEASURES", "CallableMeasure", "GroupMeasure", "get_measure"]
+__all__ = ["MEASURES", "CallableMeasure", "GroupMeasure", "MeasureLike", "get_measure"]
 
 #: Every named measure; a subclass of :class:`GroupMeasure` with a ``name`` adds itself.
 MEASURES: dict[str, type["GroupMeasure"]] = {}
@@ -106,6 +106,10 @@ class GroupMeasure(ABC):
             )
 
 
+#: What a parameter ``measure`` takes.
+MeasureLike: TypeAlias = str | GroupMeasure | Callable[..., Any]
+
+
 @dataclass(frozen=True)
 class CallableMeasure(GroupMeasure):
     """A measure of your own.
@@ -150,7 +154,7 @@ class CallableMeasure(GroupMeasure):
         return value
 
 
-def get_measure(measure: str | GroupMeasure | Callable[..., Any]) -> GroupMeasure:
+def get_measure(measure: MeasureLike) -> GroupMeasure:
     """Look a measure up by name, take the object as it is, or wrap a function.
 
     ``"f1"`` is the F1 of the positive class where there are two, and the mean over classes where

@@ -29,7 +29,7 @@ from groupwise.measures import (
 )
 from groupwise.metrics import Accuracy, AveragePrecision, FBeta, make_scorer
 from groupwise.model_selection import WholeGroupKFold
-from groupwise.plotting.measures import GroupScoresDisplay
+from groupwise.plotting.group_scores import GroupScoresDisplay
 from groupwise.reproduce.adaboost_group_tables import PRINTED, TUNED, table
 from groupwise.reproduce.result import Result, Track, quiet
 
@@ -80,8 +80,8 @@ def _adaboost(split: Split, **changed: Any) -> FocusedAdaBoostClassifier:
     )
 
 
-def _rows(split: Split, objective: str = "logistic") -> BoostedRowsClassifier:
-    return BoostedRowsClassifier(objective, n_estimators=TREES, random_state=split.seed)
+def _rows(split: Split, loss: str = "logistic") -> BoostedRowsClassifier:
+    return BoostedRowsClassifier(loss, n_estimators=TREES, random_state=split.seed)
 
 
 def _tuned(estimator: Any, split: Split) -> ThresholdTunedClassifier:

@@ -33,7 +33,7 @@ class SourceWeightDisplay:
     Examples
     --------
     >>> from groupwise.datasets.transfer import make_shifted_domains
-    >>> from groupwise.plotting.transfer import SourceWeightDisplay
+    >>> from groupwise.plotting.source_weight import SourceWeightDisplay
     >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
     >>> clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)

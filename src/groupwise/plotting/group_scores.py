@@ -1,6 +1,5 @@
 """How the groups' scores are spread, and which group is worst."""
 
-from collections.abc import Callable
 from typing import Any
 
 import matplotlib.figure
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
-from groupwise.metrics import GroupMeasure, ask, score_groups
+from groupwise.metrics import MeasureLike, ask, score_groups
 
 __all__ = ["GroupScoresDisplay"]
 
@@ -30,7 +29,7 @@ class GroupScoresDisplay:
     --------
     >>> from groupwise.datasets.users import make_users
     >>> from groupwise.measures import FocusedAdaBoostClassifier
-    >>> from groupwise.plotting.measures import GroupScoresDisplay
+    >>> from groupwise.plotting.group_scores import GroupScoresDisplay
     >>> u = make_users(n_users=20, random_state=0)
     >>> clf = FocusedAdaBoostClassifier(n_estimators=5).fit(u.X, u.y, groups=u.groups)
     >>> display = GroupScoresDisplay.from_estimator(clf, u.X, u.y, groups=u.groups)
@@ -52,7 +51,7 @@ class GroupScoresDisplay:
         y: ArrayLike,
         *,
         groups: Ids = None,
-        measure: str | GroupMeasure | Callable[..., Any] = "f1",
+        measure: MeasureLike = "f1",
         ax: Axes | None = None,
     ) -> "GroupScoresDisplay":
         """Draw the groups' scores of a fitted classifier, which is told the groups.
@@ -84,7 +83,7 @@ class GroupScoresDisplay:
         score_row: dict[str, ArrayLike],
         *,
         groups: Ids = None,
-        measure: str | GroupMeasure | Callable[..., Any] = "f1",
+        measure: MeasureLike = "f1",
         classes: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> "GroupScoresDisplay":

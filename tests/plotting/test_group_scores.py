@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 from groupwise.datasets.users import make_users
 from groupwise.measures import ExpectedMeasureClassifier, FocusedAdaBoostClassifier
 from groupwise.metrics import FBeta, make_scorer
-from groupwise.plotting.measures import GroupScoresDisplay
+from groupwise.plotting.group_scores import GroupScoresDisplay
 
 
 def test_steps_are_the_groups_scores_and_the_worst_is_named():

@@ -35,7 +35,7 @@ class SharesDisplay:
     Examples
     --------
     >>> from groupwise.datasets.aggregates import make_aggregates
-    >>> from groupwise.plotting.proportions import SharesDisplay
+    >>> from groupwise.plotting.shares import SharesDisplay
     >>> from groupwise.proportions import ManifoldAOCClassifier
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
