@@ -252,9 +252,9 @@ def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) ->
     ``repeats`` counts fresh draws of users; protein blocks and inboxes are cross-validated once.
     """
     out.mkdir(parents=True, exist_ok=True)
-    protein = _cross_validated(*load_protein(), seed, track, "protein")
-    X, y, inbox = load_spam_inboxes("b")
-    spam = _cross_validated(_frequent(X), y, inbox, seed, track, "spam")
+    blocks, inboxes = load_protein(), load_spam_inboxes("b")
+    protein = _cross_validated(blocks.X, blocks.y, blocks.groups, seed, track, "protein")
+    spam = _cross_validated(_frequent(inboxes.X), inboxes.y, inboxes.groups, seed, track, "spam")
     users = _users(repeats, seed, track)
     figure = out / "adaboost_group_protein.png"
     shown = ("AdaBoost.Group (F1)", "AdaBoost", TUNED, OURS_RELATIVE)
