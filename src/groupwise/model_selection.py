@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import sklearn
@@ -21,7 +21,7 @@ from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.inputs.parameters import check_number
-from groupwise.validation import check_groups
+from groupwise.validation import check_groups, split_group_column
 
 __all__ = [
     "Splitter",
@@ -34,8 +34,13 @@ __all__ = [
 ]
 
 
+@runtime_checkable
 class Splitter(Protocol):
     """What scikit-learn's splitters have in common."""
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits."""
+        ...
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
         """Yield row positions for training and test."""
@@ -276,8 +281,7 @@ def cross_validate(
     scores : dict of arrays
         As from scikit-learn.
     """
-    if groups is None and getattr(estimator, "group_column", None) is not None:
-        groups = X[estimator.group_column]
+    groups = split_group_column(X, getattr(estimator, "group_column", None), groups)[1]
     encoded = check_groups(groups, _num_samples(X))
     stratify = keep_whole is None and _one_class_each(y, encoded)
     splits = split_whole_groups(
@@ -321,11 +325,11 @@ def split_whole_groups(
     splits : list of (train, test)
         Row positions.
     """
-    if isinstance(cv, Integral):
+    if not isinstance(cv, Integral | Splitter):
+        raise ValueError(f"cv must be a number of folds or a splitter, got {cv!r}")
+    if isinstance(cv, int | Integral):
         check_number("cv", cv, "[2, inf)", whole=True)
         cv = WholeGroupKFold(int(cv), stratify=stratify, random_state=random_state)
-    elif not hasattr(cv, "get_n_splits"):
-        raise ValueError(f"cv must be a number of folds or a splitter, got {cv!r}")
     whole = groups.spread(groups.names) if keep_whole is None else keep_whole
     # scikit-learn's splitters that ignore groups warn when given any
     splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))

@@ -66,12 +66,8 @@ def _data(seed: int = 0) -> GroupedData:
     sessions = make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=rng)
     order = rng.permutation(len(sessions.X))[: len(sessions.X) - 7]
     names = np.array([f"s{code:02d}" for code in sessions.groups])
-    return GroupedData(
-        sessions.X[order],
-        np.array(["no", "yes"])[sessions.y[order]],
-        names[order],
-        sessions.y_row[order],
-    )
+    part = sessions.take(order)
+    return GroupedData(part.X, np.array(["no", "yes"])[part.y], names[order], part.y_row)
 
 
 def _fresh(estimator: Any) -> Any:

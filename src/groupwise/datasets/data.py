@@ -6,24 +6,14 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix
 from sklearn.utils import _safe_indexing
 
 __all__ = ["AggregateData", "GroupedData", "LabelledData", "TransferData"]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledData:
-    """Rows with labels.
-
-    Attributes
-    ----------
-    X : {ndarray, sparse matrix, DataFrame} of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-    """
-
-    X: NDArray[Any] | csr_array | csr_matrix | pd.DataFrame
-    y: NDArray[Any] | pd.DataFrame
+class _Data:
+    """Values that all have one entry per row."""
 
     def take(self, rows: NDArray[Any]) -> Self:
         """The same data with these rows only, by position or by a mask.
@@ -43,6 +33,20 @@ class LabelledData:
                 name: _safe_indexing(part, rows) for name, part in given.items() if part is not None
             },
         )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledData(_Data):
+    """Rows with labels.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+    """
+
+    X: Any
+    y: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ class GroupedData(LabelledData):
 
 
 @dataclass(frozen=True, eq=False)
-class AggregateData(GroupedData):
+class AggregateData(_Data):
     """Rows in groups of which the class counts are known.
 
     Attributes
@@ -78,10 +82,12 @@ class AggregateData(GroupedData):
     groups : ndarray of shape (n_rows,)
     y_row : ndarray of shape (n_rows,)
         The rows' own labels, hidden from learners.
-    keep_whole : None
     """
 
+    X: NDArray[Any]
     y: pd.DataFrame
+    groups: NDArray[np.intp]
+    y_row: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

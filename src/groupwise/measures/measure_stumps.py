@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from groupwise._typing import Rows
 from groupwise.groups import Groups
@@ -166,5 +165,5 @@ class StumpEnsemble:
 
 
 def _column(X: Rows, index: int) -> NDArray[np.float64]:
-    column = X[:, [index]].toarray().ravel() if issparse(X) else X[:, index]
+    column = X[:, index] if isinstance(X, np.ndarray) else X[:, [index]].toarray().ravel()
     return column.astype(np.float64, copy=False)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.metrics import MeasureLike, ask, score_groups
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["GroupScoresDisplay"]
 
@@ -104,7 +104,7 @@ class GroupScoresDisplay:
     def plot(self, ax: Axes | None = None) -> "GroupScoresDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for number, (name, value) in enumerate(self.values.items()):
             ordered = value.sort_values(kind="stable")
             share = np.arange(1, len(ordered) + 1) / len(ordered)
@@ -127,7 +127,7 @@ class GroupScoresDisplay:
         else:
             ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self
 
     @staticmethod

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
+from groupwise.plotting.axes import figure_of, new_axes
 from groupwise.validation import check_groups
 
 __all__ = ["MarginsDisplay"]
@@ -92,7 +92,7 @@ class MarginsDisplay:
     def plot(self, ax: Axes | None = None) -> "MarginsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for number, (name, lines) in enumerate(self.margins.items()):
             rounds = 1 + self.step * np.arange(lines.shape[1])
             drawn = ax.plot(rounds, lines.T, color=f"C{number}", alpha=0.7, linewidth=1)
@@ -102,5 +102,5 @@ class MarginsDisplay:
         ax.set(xlabel="boosting round", ylabel="score towards the true label")
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

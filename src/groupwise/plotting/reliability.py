@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.metrics import ask
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -104,7 +104,7 @@ class ReliabilityDisplay:
     def plot(self, ax: Axes | None = None) -> "ReliabilityDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(5, 5), layout="constrained").subplots()
+            ax = new_axes(5, 5)
         used = self.n > 0
         n, share = self.n[used], self.right[used] / self.n[used]
         low, high = _wilson(share, n)
@@ -122,7 +122,7 @@ class ReliabilityDisplay:
         )
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self
 
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["RoundsDisplay"]
 
@@ -67,7 +67,7 @@ class RoundsDisplay:
     def plot(self, ax: Axes | None = None) -> "RoundsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for name, curve in self.curves.items():
             rounds = np.arange(1, curve.shape[1] + 1)
             mean = curve.mean(axis=0)
@@ -81,5 +81,5 @@ class RoundsDisplay:
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

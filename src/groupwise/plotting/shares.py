@@ -2,15 +2,16 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
 from groupwise.metrics import ask
+from groupwise.plotting.axes import figure_of, new_axes
 from groupwise.proportions import class_counts
 from groupwise.validation import check_groups
 
@@ -100,7 +101,7 @@ class SharesDisplay:
         classes : array-like of shape (n_classes,)
         ax : Axes, default=None
         """
-        encoded: Groups = check_groups(groups, len(y))
+        encoded: Groups = check_groups(groups, _num_samples(y))
         counts, names = class_counts(y, encoded, classes=classes)
         known = counts / encoded.sizes[:, None]
         return cls(known, proba_group, names, encoded.sizes).plot(ax=ax)
@@ -108,7 +109,7 @@ class SharesDisplay:
     def plot(self, ax: Axes | None = None) -> "SharesDisplay":
         """Draw on the given axes, or on a new figure; two classes need the second only."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(5, 5), layout="constrained").subplots()
+            ax = new_axes(5, 5)
         first = 1 if len(self.classes) == 2 else 0
         area = 20.0 * self.sizes / self.sizes.mean()
         for column in range(first, len(self.classes)):
@@ -123,5 +124,5 @@ class SharesDisplay:
         ax.set(xlabel="known share of the group", ylabel="predicted share")
         ax.legend(title="class")
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
+from groupwise.plotting.axes import figure_of
 from groupwise.transfer.base import find_target_rows
 from groupwise.validation import check_groups
 
@@ -101,5 +102,5 @@ class SourceWeightDisplay:
             self.axes_[1].set(ylabel="error on the target")
             self.axes_[1].set_ylim(bottom=0)
         self.axes_[-1].set_xlabel("round")
-        self.figure_ = self.axes_[0].figure
+        self.figure_ = figure_of(self.axes_[0])
         return self

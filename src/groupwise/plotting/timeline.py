@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator
 from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import show
 from groupwise.metrics import ask
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["TimelineDisplay"]
 
@@ -117,7 +117,7 @@ class TimelineDisplay:
     def plot(self, ax: Axes | None = None) -> "TimelineDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(7, 2.2), layout="constrained").subplots()
+            ax = new_axes(7, 2.2)
         position = np.arange(len(self.predicted))
         for number, label in enumerate(self.classes):
             here = self.predicted == label
@@ -130,5 +130,5 @@ class TimelineDisplay:
             ax.set_title(f"group {self.name}")
         ax.legend(title="predicted", frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self
