@@ -80,10 +80,11 @@ class Rows(NamedTuple):
 
 def load(name: str, seed: int) -> Rows:
     if name == "wisdm":
-        X, activity, session, user = load_wisdm()
-        codes = np.unique(activity, return_inverse=True)[1]
-        return Rows(X.to_numpy(float), codes, session, user)
-    s = make_sessions(*load_uci(name), random_state=seed)
+        d = load_wisdm()
+        codes = np.unique(d.y, return_inverse=True)[1]
+        return Rows(d.X.to_numpy(float), codes, d.groups, d.keep_whole)
+    uci = load_uci(name)
+    s = make_sessions(uci.X, uci.y, random_state=seed)
     return Rows(s.X, s.y, s.groups, s.groups)
 
 

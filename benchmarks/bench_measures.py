@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import Groups, HistTrees
 from groupwise.datasets.users import load_protein
-from groupwise.measures import FBeta, GroupAdaBoostClassifier, SVMPerfClassifier, get_measure
-from groupwise.measures.expected import best_f_cuts
+from groupwise.measures import GroupAdaBoostClassifier, SVMPerfClassifier
+from groupwise.measures.decision import best_f_cuts
+from groupwise.metrics import FBeta, get_measure
 
 NAMES = (
     "accuracy", "balanced_accuracy", "f1", "matthews",
@@ -108,8 +109,9 @@ def a_round(n_groups: int) -> list[dict[str, Any]]:
 
 
 def svm_perf() -> list[dict[str, Any]]:
-    X, y, block = load_protein()
-    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(float)
+    protein = load_protein()
+    y, block = protein.y, protein.groups
+    X = ((protein.X - protein.X.mean(axis=0)) / protein.X.std(axis=0)).astype(float)
     lines = []
     for measure in ("f1", "group_f1"):
         fitted: dict[str, Any] = {}

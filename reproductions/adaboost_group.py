@@ -19,20 +19,17 @@ from groupwise.boosting import HistTrees
 from groupwise.datasets.users import load_protein, load_spam_inboxes, make_users
 from groupwise.groups import Groups
 from groupwise.measures import (
-    Accuracy,
-    AveragePrecision,
     BoostedRowsClassifier,
     ExpectedMeasureClassifier,
-    FBeta,
     FocusedAdaBoostClassifier,
     GroupAdaBoostClassifier,
     SVMPerfClassifier,
     ThresholdTunedClassifier,
     add_relative_features,
-    make_measure_scorer,
 )
+from groupwise.metrics import Accuracy, AveragePrecision, FBeta, make_scorer
 from groupwise.model_selection import WholeGroupKFold
-from groupwise.plotting.measures import GroupScoresDisplay
+from groupwise.plotting.group_scores import GroupScoresDisplay
 from reproductions.adaboost_group_tables import PRINTED, TUNED, table
 from reproductions.result import Result, Track, quiet
 
@@ -83,8 +80,8 @@ def _adaboost(split: Split, **changed: Any) -> FocusedAdaBoostClassifier:
     )
 
 
-def _rows(split: Split, objective: str = "logistic") -> BoostedRowsClassifier:
-    return BoostedRowsClassifier(objective, n_estimators=TREES, random_state=split.seed)
+def _rows(split: Split, loss: str = "logistic") -> BoostedRowsClassifier:
+    return BoostedRowsClassifier(loss, n_estimators=TREES, random_state=split.seed)
 
 
 def _tuned(estimator: Any, split: Split) -> ThresholdTunedClassifier:
@@ -137,7 +134,7 @@ def _by_cost(estimator: Any, grid: dict[str, Any], X: Any, split: Split) -> Any:
     """The cost with the best group-mean F1 in two folds of the training groups."""
     folds = WholeGroupKFold(2, stratify=False, random_state=split.seed)
     with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(estimator, grid, scoring=make_measure_scorer("f1"), cv=folds)
+        search = GridSearchCV(estimator, grid, scoring=make_scorer("f1"), cv=folds)
         return search.fit(X, split.y, groups=split.groups).best_estimator_
 
 
@@ -255,9 +252,9 @@ def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) ->
     ``repeats`` counts fresh draws of users; protein blocks and inboxes are cross-validated once.
     """
     out.mkdir(parents=True, exist_ok=True)
-    protein = _cross_validated(*load_protein(), seed, track, "protein")
-    X, y, inbox = load_spam_inboxes("b")
-    spam = _cross_validated(_frequent(X), y, inbox, seed, track, "spam")
+    blocks, inboxes = load_protein(), load_spam_inboxes("b")
+    protein = _cross_validated(blocks.X, blocks.y, blocks.groups, seed, track, "protein")
+    spam = _cross_validated(_frequent(inboxes.X), inboxes.y, inboxes.groups, seed, track, "spam")
     users = _users(repeats, seed, track)
     figure = out / "adaboost_group_protein.png"
     shown = ("AdaBoost.Group (F1)", "AdaBoost", TUNED, OURS_RELATIVE)

@@ -18,10 +18,10 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from groupwise.datasets.aggregates import (
-    AggregateData,
     load_ionosphere,
     make_aggregates,
 )
+from groupwise.datasets.data import AggregateData, LabelledData
 from groupwise.datasets.loaders import load_uci
 from groupwise.datasets.transfer import load_mushroom_task
 from groupwise.gbdt import GroupBoostClassifier
@@ -150,28 +150,28 @@ def _measure(cell: Cell, method: str) -> dict[str, float]:
     return out
 
 
-def _sets(rng: np.random.RandomState) -> dict[str, tuple[NDArray[Any], NDArray[Any]]]:
-    def part(X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _sets(rng: np.random.RandomState) -> dict[str, LabelledData]:
+    def part(X: Any, y: Any) -> LabelledData:
         rows = np.sort(rng.permutation(len(y))[:_ROWS])
-        return np.asarray(X)[rows], np.asarray(y)[rows]
+        return LabelledData(np.asarray(X), np.asarray(y)).take(rows)
 
     german, spam, mushroom = load_uci("german"), load_uci("spam"), load_mushroom_task()
     return {
         "ionosphere": load_ionosphere(),
         "breast cancer": part(scale(load_breast_cancer().data), load_breast_cancer().target),
-        "german": part(scale(german[0]), german[1]),
-        "spam": part(scale(spam[0]), spam[1]),
+        "german": part(scale(german.X), german.y),
+        "spam": part(scale(spam.X), spam.y),
         "mushroom": part(mushroom.X, mushroom.y),
-        "wine (3 classes)": (scale(load_wine().data), load_wine().target),
+        "wine (3 classes)": LabelledData(scale(load_wine().data), load_wine().target),
     }
 
 
-def _cells(name: str, data: Any, repeats: int, seed: int) -> list[Cell]:
+def _cells(name: str, data: LabelledData, repeats: int, seed: int) -> list[Cell]:
     first = name == "ionosphere"
     draws = range(repeats if first else max(1, repeats // 2))
     levels = RANDOMNESS if first else RANDOMNESS[::2]
     return [
-        Cell(name, data[0], data[1], size, r, seed + 7919 * draw + 97 * size + round(100 * r))
+        Cell(name, data.X, data.y, size, r, seed + 7919 * draw + 97 * size + round(100 * r))
         for size in SIZES
         for r in levels
         for draw in draws

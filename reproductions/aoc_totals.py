@@ -25,12 +25,13 @@ def with_totals(seed: int) -> pd.DataFrame:
     """Bank and adult in random groups: error on 20 % of the rows, never seen."""
     lines = []
     for name, load, size in (("bank", load_bank, 10), ("adult", load_adult, 20)):
-        table, y = load()
+        rows = load()
+        y = rows.y
         encode = make_column_transformer(
             (StandardScaler(), make_column_selector(dtype_include="number")),
             remainder=OneHotEncoder(min_frequency=20, sparse_output=False, handle_unknown="ignore"),
         )
-        X = np.asarray(encode.fit_transform(table), dtype=float)
+        X = np.asarray(encode.fit_transform(rows.X), dtype=float)
         train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=seed)
         data = make_aggregates(X[train], y[train], size=size, random_state=seed)
         options: dict[str, Any] = {"n_components": 300, "random_state": 0}

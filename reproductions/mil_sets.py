@@ -246,7 +246,8 @@ def measure_fold(
     store: FoldStore, method: Method, data: str, name: str, *, repeat: int, fold: int, seed: int = 0
 ) -> None:
     """Measure one fold and keep it."""
-    found = fold_scores(method, *load_mil(data), repeat=repeat, fold=fold, seed=seed)
+    bags = load_mil(data)
+    found = fold_scores(method, bags.X, bags.y, bags.groups, repeat=repeat, fold=fold, seed=seed)
     store.add({"set": data, "method": name, "repeat": repeat, "fold": fold, **found})
 
 

@@ -23,7 +23,7 @@ from groupwise.majority import (
     SBoostClassifier,
     select_gamma,
 )
-from groupwise.metrics import group_accuracy, make_group_scorer
+from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import group_train_test_split
 from groupwise.plotting import RoundsDisplay
 from reproductions.result import Result, Track, quiet
@@ -73,7 +73,7 @@ def _sboost_chosen(
     """SBoost with gamma (for ``"repeated"`` the rounds too) chosen on the training sessions."""
 
     def measure(split: Split, seed: int) -> float:
-        X, y, groups, _ = split.train
+        X, y, groups = split.train.X, split.train.y, split.train.groups
         base = SBoostClassifier(
             estimator, n_estimators=ROUNDS, resample=resample, random_state=seed
         )
@@ -88,7 +88,7 @@ def _sboost_chosen(
 def _ceiling(split: Split, seed: int) -> float:
     """What the rows' true labels would allow; no method may see them."""
     model = HistGradientBoostingClassifier(random_state=seed).fit(split.train.X, split.train.y_row)
-    scorer = make_group_scorer(group_accuracy)
+    scorer = make_scorer(group_accuracy)
     return 1.0 - scorer(model, split.test.X, split.test.y, groups=split.test.groups)
 
 
@@ -150,9 +150,9 @@ def _split(sessions: GroupedData, seed: int, test_size: float = 0.5) -> Split:
 
 def _splits(name: str, repeats: int, seed: int) -> list[Split]:
     """Fresh sessions and a fresh half for every repeat."""
-    X, y = load_uci(name)
+    rows = load_uci(name)
     return [
-        _split(make_sessions(X, y, random_state=seed + repeat), seed + repeat)
+        _split(make_sessions(rows.X, rows.y, random_state=seed + repeat), seed + repeat)
         for repeat in range(repeats)
     ]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from groupwise.datasets import TransferData
 from groupwise.datasets.transfer import (
     NEWSGROUP_TASKS,
     REUTERS_TASKS,
-    TransferData,
     load_mushroom_task,
     load_newsgroups_task,
     load_reuters_task,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from groupwise.datasets.transfer import TransferData
+from groupwise.datasets import TransferData
 
 __all__ = [
     "FAILED",

@@ -1,6 +1,7 @@
 """SBoost against its paper (Jin and Liu 2005), its parent AdaBoost, and itself."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -145,11 +146,11 @@ def test_samme_with_two_classes_is_the_paper(sessions):
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_label_names_do_not_matter_and_a_flip_mirrors(sessions, learner):
     score = fit(sessions, estimator=learner).decision_function(sessions.X)
-    named = sessions._replace(y=np.array(["left", "right"])[sessions.y])
+    named = replace(sessions, y=np.array(["left", "right"])[sessions.y])
     np.testing.assert_array_equal(
         fit(named, estimator=learner).decision_function(sessions.X), score
     )
-    flipped = sessions._replace(y=1 - sessions.y)
+    flipped = replace(sessions, y=1 - sessions.y)
     np.testing.assert_allclose(
         fit(flipped, estimator=learner).decision_function(sessions.X), -score, atol=1e-6
     )
@@ -224,7 +225,7 @@ def test_three_or_more_classes(options):
 def test_one_vs_rest_is_one_run_a_class():
     data = make_triangle_sessions(80, random_state=2)
     model = fit(data, estimator=TREE, n_estimators=4)
-    alone = fit(data._replace(y=data.y == "B"), estimator=TREE, n_estimators=4)
+    alone = fit(replace(data, y=data.y == "B"), estimator=TREE, n_estimators=4)
     np.testing.assert_allclose(
         model.decision_function(data.X)[:, 1], alone.decision_function(data.X)
     )
@@ -296,10 +297,10 @@ def test_beats_naive_adaboost_with_the_same_trees(real_data, name):
     A regression test, not evidence: the form was fixed after these splits were seen (weighting
     loses on cmc's ten). The notes of the reproduction have both forms on splits seen once.
     """
-    X, y = load_uci(name)
+    uci = load_uci(name)
     errors = []
     for seed in range(10):
-        s = make_sessions(X, y, random_state=seed)
+        s = make_sessions(uci.X, uci.y, random_state=seed)
         X_train, X_test, y_train, y_test, g_train, g_test = group_train_test_split(
             s.X, s.y, groups=s.groups, y=s.y, test_size=0.5, random_state=seed
         )

@@ -16,7 +16,7 @@ BOOST = SBoostClassifier(HistTrees(1, n_threads=1), n_estimators=6)
 
 
 def test_table_is_the_error_on_held_out_sessions(sessions):
-    X, y, groups, _ = sessions
+    X, y, groups = sessions.X, sessions.y, sessions.groups
     cv = WholeGroupKFold(3, random_state=0)
     found = choose(BOOST, X, y, groups=groups, gammas=(4.0, 0.0), cv=cv, tune_rounds=False)
     by_hand = []
@@ -35,7 +35,7 @@ def test_table_is_the_error_on_held_out_sessions(sessions):
 
 
 def test_rounds_are_tuned_too(sessions):
-    X, y, groups, _ = sessions
+    X, y, groups = sessions.X, sessions.y, sessions.groups
     found = choose(BOOST, X, y, groups=groups, gammas=(1.0,), random_state=0)
     assert 1 <= found.n_estimators <= 6
     fixed = choose(BOOST, X, y, groups=groups, gammas=(1.0,), tune_rounds=False, random_state=0)
@@ -45,7 +45,7 @@ def test_rounds_are_tuned_too(sessions):
 
 
 def test_the_papers_split(sessions):
-    X, y, groups, _ = sessions
+    X, y, groups = sessions.X, sessions.y, sessions.groups
     found = choose(BOOST, X, y, groups=groups, cv="paper", random_state=3)
     again = choose(BOOST, X, y, groups=groups, cv="paper", random_state=3)
     pd.testing.assert_frame_equal(found.table, again.table)

@@ -11,13 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 from groupwise import HistTrees
 from groupwise.boosting import VoteEnsemble
 from groupwise.datasets.users import make_users
-from groupwise.measures import (
-    FBeta,
-    GroupAdaBoostClassifier,
-    MeasureStumps,
-    ROCArea,
-)
+from groupwise.measures import GroupAdaBoostClassifier, MeasureStumps
 from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.metrics import FBeta, ROCArea
 
 
 class Preset:

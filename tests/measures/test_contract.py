@@ -19,7 +19,7 @@ from groupwise.measures import (
 from groupwise.testing import parametrize_with_group_checks
 
 TREE = DecisionTreeClassifier(max_depth=2)
-FAST = BoostedRowsClassifier(n_estimators=10, n_threads=1)
+FAST = BoostedRowsClassifier(n_estimators=10, n_jobs=1)
 THIN = HistTrees(2, n_threads=1)
 
 ESTIMATORS = [
@@ -27,7 +27,7 @@ ESTIMATORS = [
     GroupAdaBoostClassifier(TREE, measure="f1", n_estimators=5),
     FocusedAdaBoostClassifier(n_estimators=5),
     FocusedAdaBoostClassifier(hypotheses="confident", n_estimators=5),
-    BoostedRowsClassifier(n_estimators=10, n_threads=1),
+    BoostedRowsClassifier(n_estimators=10, n_jobs=1),
     ExpectedMeasureClassifier(FAST),
     ExpectedMeasureClassifier(GaussianNB()),
     ThresholdTunedClassifier(LinearSVC(), cv=3),

@@ -7,7 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import HistTrees
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, FocusedAdaBoostClassifier
+from groupwise.measures import FocusedAdaBoostClassifier
+from groupwise.metrics import FBeta
 
 TREE = DecisionTreeClassifier(max_depth=2, random_state=0)
 

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from groupwise import Groups
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, SVMPerfClassifier
+from groupwise.measures import SVMPerfClassifier
 from groupwise.measures._cutting_planes import SimplexQP, minimise
 from groupwise.measures._separation import (
     AccuracyOracle,
@@ -19,6 +19,7 @@ from groupwise.measures._separation import (
     PrecisionOracle,
     ROCOracle,
 )
+from groupwise.metrics import FBeta
 
 
 def rows(seed, n=9):
@@ -135,7 +136,7 @@ def test_accuracy_is_the_ordinary_support_vector_machine():
     np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=5e-3)
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "f1", "group_f1", "precision_at_k", "rocarea"])
+@pytest.mark.parametrize("measure", ["accuracy", "f1", "group_f1", "precision_at_k", "roc_area"])
 def test_certificate(measure):
     """The gap is what it says: no plane of a long search is better by more."""
     u = make_users(15, n_rows=40, positive=0.2, random_state=1)

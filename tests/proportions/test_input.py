@@ -7,7 +7,7 @@ import pytest
 
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
-from groupwise.proportions import KNNAOCClassifier, broadcast, class_counts, share_error
+from groupwise.proportions import KNNAOCClassifier, broadcast, class_counts
 from groupwise.proportions._input import totals, whole_counts
 
 GROUPS = Groups(["n", "s", "n", "n"])
@@ -123,10 +123,3 @@ def test_totals_from_values_means_and_totals():
         totals([6.0, 5.0, 7.0, 6.0], GROUPS, target="total")
     with pytest.raises(ValueError, match="target must be"):
         totals([1.0] * 4, GROUPS, target="median")
-
-
-def test_share_error_is_the_error_rate_for_groups_of_one():
-    y, said = np.array([0, 1, 1, 2]), np.eye(3)[[0, 1, 2, 2]]
-    assert share_error(y, said, np.arange(4), classes=[0, 1, 2]) == 0.25
-    with pytest.raises(GroupDataError, match="4 groups and 3 classes"):
-        share_error(y, said[:2], np.arange(4), classes=[0, 1, 2])

@@ -70,10 +70,10 @@ def test_without_data_the_real_sets_are_left_out(tmp_path, monkeypatch):
 
 
 def test_every_method_runs_a_fold(small_data):
-    X, y, groups = mil_sets.load_mil("musk1")
+    bags = mil_sets.load_mil("musk1")
     for name, method in METHODS.items():
         short = mil_sets.Method(method.make, method.grid[:1])
-        found = fold_scores(short, X, y, groups, repeat=0, fold=3)
+        found = fold_scores(short, bags.X, bags.y, bags.groups, repeat=0, fold=3)
         assert len(found["y"]) == len(found["predicted"]) == len(found["score"]) == 4, name
         assert set(found["predicted"]) <= {0, 1}
 
@@ -86,10 +86,10 @@ def test_no_fit_ever_sees_a_group_of_the_test_fold(small_data):
             seen.update(groups.tolist())
             return super().fit(X, y, groups=groups)
 
-    X, y, groups = mil_sets.load_mil("musk1")
+    bags = mil_sets.load_mil("musk1")
     method = mil_sets.Method(Spy, METHODS["MILES"].grid)
-    found = fold_scores(method, X, y, groups, repeat=0, fold=0)
-    assert seen == set(groups.tolist()) - set(found["group"])
+    found = fold_scores(method, bags.X, bags.y, bags.groups, repeat=0, fold=0)
+    assert seen == set(bags.groups.tolist()) - set(found["group"])
     assert found["setting"].keys() == {"width", "C"}
 
 

@@ -1,16 +1,17 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from groupwise.datasets.transfer import TransferData, make_shifted_domains
+from groupwise.datasets import TransferData, make_shifted_domains
 from reproductions import tradaboost
 from reproductions.tradaboost_tables import SIZES, divergence
 
 
 def tiny() -> TransferData:
     data = make_shifted_domains(200, 60, angle=25, noise=0.02, random_state=0)
-    return data._replace(X=np.abs(data.X))._replace(X=data.X - data.X.min())
+    return replace(data, X=data.X - data.X.min())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from groupwise.boosting.classifiers import vote_coding
-from groupwise.datasets.transfer import TransferData, make_shifted_domains
+from groupwise.datasets import TransferData, make_shifted_domains
 
 
 class ScriptedLearner(BaseEstimator):

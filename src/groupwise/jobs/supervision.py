@@ -12,7 +12,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.jobs.answer import Predictions
 from groupwise.jobs.targets import Targets, class_codes, ids_of, labels_of, shares_of
-from groupwise.measures import get_measure
+from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 

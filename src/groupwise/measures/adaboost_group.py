@@ -11,8 +11,8 @@ from groupwise.boosting import Run, WeakLearner
 from groupwise.boosting.classifiers import vote_coding
 from groupwise.groups import Groups
 from groupwise.measures.boosted import BoostedMeasureClassifier
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.stumps import MeasureStumps
+from groupwise.measures.measure_stumps import MeasureStumps
+from groupwise.metrics.measure import GroupMeasure
 
 __all__ = ["GroupAdaBoostClassifier"]
 

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from groupwise._compat import set_random_states
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.registry import get_measure
-from groupwise.measures.summary import GroupMean
+from groupwise.metrics.aggregate import GroupMean
+from groupwise.metrics.measure import GroupMeasure, get_measure
 from groupwise.validation import (
     GroupedRows,
     check_grouped_rows,

@@ -13,8 +13,8 @@ from groupwise.boosting.confidence import confident_learner, row_loss
 from groupwise.groups import Groups
 from groupwise.majority.sboost import step_size
 from groupwise.measures.boosted import BoostedMeasureClassifier
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.summary import GroupMean
+from groupwise.metrics.aggregate import GroupMean
+from groupwise.metrics.measure import GroupMeasure
 from groupwise.model_selection import WholeGroupShuffleSplit
 from groupwise.validation import GroupedRows
 

@@ -1,6 +1,5 @@
 """The number of rows of each class is known per group (aggregate outputs, label proportions)."""
 
-from groupwise.proportions._base import share_error
 from groupwise.proportions._broadcast import broadcast
 from groupwise.proportions._decode import decode_counts
 from groupwise.proportions._input import EqualSharesWarning, class_counts
@@ -32,5 +31,4 @@ __all__ = [
     "broadcast",
     "class_counts",
     "decode_counts",
-    "share_error",
 ]

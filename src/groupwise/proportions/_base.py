@@ -8,20 +8,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise.base import BaseGroupClassifier
-from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
+from groupwise.metrics import share_error
 from groupwise.proportions._decode import decode_counts
 from groupwise.proportions._input import (
     AggregateRows,
     EqualSharesWarning,
     check_aggregates,
-    class_counts,
     whole_counts,
 )
 from groupwise.rules import Rule, get_rule
-from groupwise.validation import check_groups, check_rows, split_group_column
+from groupwise.validation import check_rows, split_group_column
 
-__all__ = ["BaseAggregateClassifier", "share_error"]
+__all__ = ["BaseAggregateClassifier"]
 
 
 class BaseAggregateClassifier(BaseGroupClassifier):
@@ -160,7 +159,7 @@ class BaseAggregateClassifier(BaseGroupClassifier):
         return self.classes_[codes]
 
     def score(self, X: Any, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
-        """One minus the mean error of the groups' shares: see :func:`share_error`.
+        """One minus the :func:`groupwise.metrics.share_error` of the groups.
 
         Parameters
         ----------
@@ -178,46 +177,3 @@ class BaseAggregateClassifier(BaseGroupClassifier):
         encoded = self._groups_of(X, groups)
         proba_group = self.predict_groups_proba(X, encoded)
         return 1.0 - share_error(y, proba_group, encoded, classes=self.classes_)
-
-
-def share_error(
-    y: Any, proba_group: ArrayLike, groups: ArrayLike | Groups, *, classes: ArrayLike
-) -> float:
-    r"""Mean distance between known and predicted shares of groups, between 0 and 1.
-
-    .. math:: \frac{1}{m} \sum_g \frac12 \sum_c |\pi_{gc} - \hat\pi_{gc}|
-
-    The largest possible error in the number of rows of any set of classes, as a share of the group.
-    For two classes it is the absolute error of the share; for groups of one row and predictions of
-    0 and 1 the error rate.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,) or (n_rows, n_classes)
-        Labels, or shares or counts repeated on the rows.
-    proba_group : array-like of shape (n_groups, n_classes)
-        As ``predict_groups_proba`` gives it.
-    groups : array-like of shape (n_rows,)
-    classes : array-like of shape (n_classes,)
-
-    Returns
-    -------
-    error : float
-
-    Examples
-    --------
-    >>> from groupwise.proportions import share_error
-    >>> shares = [[0.5, 0.5], [0.25, 0.75]]
-    >>> share_error(["a", "b", "b", "b"], shares, [0, 0, 1, 1], classes=["a", "b"])
-    0.125
-    """
-    predicted = np.asarray(proba_group, dtype=float)
-    encoded = check_groups(groups, _num_samples(y))
-    counts, _ = class_counts(y, encoded, classes=classes)
-    if predicted.shape != counts.shape:
-        raise GroupDataError(
-            f"expected shares of {counts.shape[0]} groups and {counts.shape[1]} classes, "
-            f"got shape {predicted.shape}"
-        )
-    known = counts / encoded.sizes[:, None]
-    return float(0.5 * np.abs(known - predicted).sum(axis=1).mean())

@@ -4,7 +4,7 @@ from groupwise.transfer.augmentation import FeatureAugmentationClassifier
 from groupwise.transfer.balanced import BalancedTransferClassifier
 from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio
 from groupwise.transfer.linear import LinearLearner
-from groupwise.transfer.model_selection import TargetKFold, TargetShuffleSplit, make_target_scorer
+from groupwise.transfer.model_selection import TargetKFold, TargetShuffleSplit
 from groupwise.transfer.multisource import MultiSourceTrAdaBoostClassifier
 from groupwise.transfer.regression import TrAdaBoostRegressor
 from groupwise.transfer.safe import NegativeTransferWarning, TargetSelection
@@ -38,5 +38,4 @@ __all__ = [
     "TwoStageTrAdaBoostRegressor",
     "Union",
     "WeightedTransferClassifier",
-    "make_target_scorer",
 ]

@@ -135,7 +135,7 @@ def _held_out(
     names = data.domains.spread(data.domains.names)
     target = next(iter(candidates.values())).target
     n_splits = min(n_splits, _least_class(data))
-    folds = TargetKFold(n_splits, target=target, n_repeats=n_repeats, random_state=rng)
+    folds = TargetKFold(n_splits, target_domain=target, n_repeats=n_repeats, random_state=rng)
     found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
     for train, test in folds.split(data.y_row, data.y_row, names):
         part = data.take(train)

@@ -1,20 +1,25 @@
 """What a group measure is: labels and scores of rows in, one number in [0, 1] per group out."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from groupwise._typing import Ids
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.validation import check_groups
 
-__all__ = ["CallableMeasure", "GroupMeasure"]
+__all__ = ["MEASURES", "CallableMeasure", "GroupMeasure", "MeasureLike", "get_measure"]
+
+#: Every named measure; a subclass of :class:`GroupMeasure` with a ``name`` adds itself.
+MEASURES: dict[str, type["GroupMeasure"]] = {}
 
 
-class GroupMeasure:
+class GroupMeasure(ABC):
     """A score in [0, 1] of each group's rows, for all groups at once.
 
     A measure is a small printable value. Call it with labels, scores and groups; it gives one
@@ -22,13 +27,15 @@ class GroupMeasure:
 
     Two classes: ``score_row`` has shape (n_rows,), a row is predicted positive where its score is
     above zero (so predicted labels 0/1 serve too, and ``proba - 0.5``), and labels are 0/1 or
-    -1/+1. More: ``score_row`` has shape (n_rows, n_classes), the largest score is the prediction
-    (the first of equals), and labels are the columns' positions.
+    -1/+1. Two columns (``predict_proba``) are taken as the second less the first. More classes:
+    ``score_row`` has shape (n_rows, n_classes), the largest score is the prediction (the first of
+    equals), and labels are the columns' positions.
 
     A NaN among the scores is an error that names the group: it is neither positive nor negative
     and has no place in an order. Infinite scores are fine.
 
-    A subclass writes :meth:`of`; the attributes say what it takes.
+    A subclass writes :meth:`of`; the attributes say what it takes. ``class Recall(GroupMeasure,
+    name="recall")`` is known to :func:`get_measure` as ``"recall"``, with its defaults.
 
     Attributes
     ----------
@@ -38,16 +45,19 @@ class GroupMeasure:
         Whether labels may be any number >= 0 (grades of relevance).
     """
 
-    multiclass: bool = False
-    graded: bool = False
+    multiclass: ClassVar[bool] = False
+    graded: ClassVar[bool] = False
 
+    def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if name is not None:
+            MEASURES[name] = cls
+
+    @abstractmethod
     def of(self, y_row: NDArray[Any], score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         """The values of checked input: what a training loop calls."""
-        raise NotImplementedError  # the one thing a subclass writes
 
-    def __call__(
-        self, y_row: ArrayLike, score_row: ArrayLike, groups: ArrayLike | Groups | None
-    ) -> NDArray[Any]:
+    def __call__(self, y_row: ArrayLike, score_row: ArrayLike, groups: Ids) -> NDArray[Any]:
         """Check the input, then score each group.
 
         Parameters
@@ -68,20 +78,13 @@ class GroupMeasure:
                 f"scores of shape {score.shape}"
             )
         encoded = check_groups(groups, len(y))
-        self._check_scores(score, encoded)
+        _refuse_missing(score, encoded)
+        if score.ndim == 2 and score.shape[1] == 2:
+            score = score[:, 1] - score[:, 0]
+        elif score.ndim == 2 and not self.multiclass:
+            raise ValueError(f"{self!r} is for two classes: scores must have shape (n_rows,)")
         self._check_labels(y, score, encoded)
         return self.of(y, score, encoded)
-
-    def _check_scores(self, score: NDArray[Any], groups: Groups) -> None:
-        if score.ndim == 2 and not self.multiclass:
-            raise ValueError(f"{self!r} is for two classes: scores must have shape (n_rows,)")
-        missing = np.isnan(score) if score.ndim == 1 else np.isnan(score).any(axis=1)
-        if missing.any():
-            row = int(np.argmax(missing))
-            raise GroupDataError(
-                f"scores must be numbers; {int(missing.sum())} rows have NaN, the first in group "
-                f"{_group_of(row, groups)}"
-            )
 
     def _check_labels(self, y: NDArray[Any], score: NDArray[Any], groups: Groups) -> None:
         if y.dtype.kind not in "biuf":
@@ -101,6 +104,10 @@ class GroupMeasure:
             raise GroupDataError(
                 f"labels must be {expected}; group {_group_of(row, groups)} holds {show(y[row])}"
             )
+
+
+#: What a parameter ``measure`` takes.
+MeasureLike: TypeAlias = str | GroupMeasure | Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,49 @@ class CallableMeasure(GroupMeasure):
                 f"{show(groups.names[group])}"
             )
         return value
+
+
+def get_measure(measure: MeasureLike) -> GroupMeasure:
+    """Look a measure up by name, take the object as it is, or wrap a function.
+
+    ``"f1"`` is the F1 of the positive class where there are two, and the mean over classes where
+    there are more; it means this everywhere in the library.
+
+    Parameters
+    ----------
+    measure : str, GroupMeasure or callable
+        ``"accuracy"``, ``"balanced_accuracy"``, ``"f1"``, ``"matthews"``, ``"precision_at_k"``,
+        ``"average_precision"``, ``"ndcg"`` or ``"roc_area"``; a function as in
+        :class:`CallableMeasure`.
+
+    Returns
+    -------
+    measure : GroupMeasure
+
+    Examples
+    --------
+    >>> get_measure("f1")
+    FBeta(without_positives='count', beta=1.0)
+    """
+    if isinstance(measure, GroupMeasure):
+        return measure
+    if isinstance(measure, str) and measure in MEASURES:
+        return MEASURES[measure]()
+    if callable(measure):
+        return CallableMeasure(measure)
+    raise ValueError(
+        f"measure must be one of {sorted(MEASURES)}, a GroupMeasure or a function, got {measure!r}"
+    )
+
+
+def _refuse_missing(score: NDArray[Any], groups: Groups) -> None:
+    missing = np.isnan(score) if score.ndim == 1 else np.isnan(score).any(axis=1)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise GroupDataError(
+            f"scores must be numbers; {int(missing.sum())} rows have NaN, the first in group "
+            f"{_group_of(row, groups)}"
+        )
 
 
 def _group_of(row: int, groups: Groups) -> str:

@@ -5,6 +5,7 @@ of the first k is its mean over all orders of them, average precision takes them
 the ROC area counts each such pair half, all as in scikit-learn.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.measures.measure import GroupMeasure
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.metrics.measure import GroupMeasure
 
 __all__ = ["NDCG", "AveragePrecision", "PrecisionAtK", "ROCArea", "RankingMeasure"]
 
@@ -76,10 +78,7 @@ class RankingMeasure(GroupMeasure):
     without_positives: str = "count"
 
     def __post_init__(self) -> None:
-        if self.without_positives not in ("count", "skip"):
-            raise ValueError(
-                f"without_positives must be 'count' or 'skip', got {self.without_positives!r}"
-            )
+        check_choice("without_positives", self.without_positives, ("count", "skip"))
 
     def of(self, y_row: NDArray[Any], score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         gain_row = np.maximum(y_row, 0)
@@ -88,13 +87,13 @@ class RankingMeasure(GroupMeasure):
             return np.where(defined, value, np.nan)
         return value
 
+    @abstractmethod
     def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
         """The values, and in which groups there is something to find."""
-        raise NotImplementedError  # a subclass writes its formula of the order
 
 
 @dataclass(frozen=True)
-class PrecisionAtK(RankingMeasure):
+class PrecisionAtK(RankingMeasure, name="precision_at_k"):
     """Share of positives among the k rows with the highest scores (of all, if there are fewer).
 
     A group without positives counts 0.
@@ -114,7 +113,7 @@ class PrecisionAtK(RankingMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_k(self.k)
+        check_number("k", self.k, "[1, inf)", whole=True)
 
     def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
         found = ties.discounted(np.minimum(np.arange(_longest(groups) + 1), self.k), len(groups))
@@ -122,7 +121,7 @@ class PrecisionAtK(RankingMeasure):
 
 
 @dataclass(frozen=True)
-class AveragePrecision(RankingMeasure):
+class AveragePrecision(RankingMeasure, name="average_precision"):
     r"""Area under precision over recall, :math:`\sum_s (R_s - R_{s-1}) P_s`.
 
     A group without positives counts 1: no order of it is wrong.
@@ -141,7 +140,7 @@ class AveragePrecision(RankingMeasure):
 
 
 @dataclass(frozen=True)
-class NDCG(RankingMeasure):
+class NDCG(RankingMeasure, name="ndcg"):
     r"""Normalised discounted cumulative gain of the first k rows.
 
     :math:`\sum_{r \le k} y_{(r)} / \log_2(r + 1)`, over its largest value for the group's labels,
@@ -165,8 +164,7 @@ class NDCG(RankingMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k is not None:
-            _check_k(self.k)
+        check_number("k", self.k, "[1, inf)", whole=True, none=True)
 
     def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
         place = np.arange(_longest(groups))
@@ -179,7 +177,7 @@ class NDCG(RankingMeasure):
 
 
 @dataclass(frozen=True)
-class ROCArea(RankingMeasure):
+class ROCArea(RankingMeasure, name="roc_area"):
     """Share of the group's pairs of a positive and a negative row that are in the right order.
 
     A group of one class has no pair and counts 1 (or is left out with ``"skip"``).
@@ -202,8 +200,3 @@ class ROCArea(RankingMeasure):
 
 def _longest(groups: Groups) -> int:
     return int(groups.sizes.max())
-
-
-def _check_k(k: Any) -> None:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k must be an integer >= 1, got {k!r}")

@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 
-from groupwise.plotting.transfer import SourceWeightDisplay
+from groupwise.datasets.transfer import make_shifted_domains
+from groupwise.plotting.source_weight import SourceWeightDisplay
 from groupwise.transfer import TrAdaBoostClassifier
+
+
+@pytest.fixture
+def shifted():
+    return make_shifted_domains(300, 40, random_state=3)
 
 
 @pytest.fixture

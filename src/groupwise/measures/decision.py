@@ -1,4 +1,4 @@
-"""The labelling of a group with the largest expected F measure, given its rows' chances."""
+"""The labelling of a group with the largest expected F measure, given its rows' probabilities."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from groupwise.groups import Groups
 
 __all__ = ["GroupCuts", "best_f_cuts", "with_own_shares"]
 
-# Chances are kept this far from 0 and 1.
+# Probabilities are kept this far from 0 and 1.
 _EDGE = 1e-12
 _NODES = 48
 
@@ -22,15 +22,15 @@ class GroupCuts:
 
     Attributes
     ----------
-    n_said : ndarray of shape (n_groups,)
-        How many rows to call positive: those with the highest chance.
+    n_pred : ndarray of shape (n_groups,)
+        How many rows to call positive: those with the highest probability.
     cut : ndarray of shape (n_groups,)
         Log-odds half-way between the last of them and the first of the others.
     value : ndarray of shape (n_groups,)
         The expected measure.
     """
 
-    n_said: NDArray[np.intp]
+    n_pred: NDArray[np.intp]
     cut: NDArray[Any]
     value: NDArray[Any]
 
@@ -40,7 +40,8 @@ def best_f_cuts(
 ) -> GroupCuts:
     r"""Maximise the expected :math:`F_\beta` of each group over all labellings of its rows.
 
-    With independent labels of chance :math:`p_i` the best k rows are the k most likely ones, and
+    With independent labels of probability :math:`p_i` the best k rows are the k most likely ones,
+    and
 
     .. math:: E[F_\beta(k)] = \sum_{i \le k} p_i\,
               E\Big[\frac{1+\beta^2}{\beta^2 (1 + S_{-i}) + k}\Big]
@@ -54,23 +55,23 @@ def best_f_cuts(
     Parameters
     ----------
     proba_row : ndarray of shape (n_rows,)
-        Chance of the positive class.
+        Probability of the positive class.
     groups : Groups
     beta : float, default=1.0
     may_be_empty : bool, default=True
-        Whether a group may be without positives: calling no row positive is then right with chance
-        :math:`\prod_j (1 - p_j)` and scores 1; otherwise it always scores 0.
+        Whether a group may be without positives: calling no row positive is then right with
+        probability :math:`\prod_j (1 - p_j)` and scores 1; otherwise it always scores 0.
 
     Returns
     -------
     cuts : GroupCuts
-        Rows of a group with equal chances are decided alike.
+        Rows of a group with equal probabilities are decided alike.
 
     Examples
     --------
     >>> import numpy as np
     >>> from groupwise import Groups
-    >>> best_f_cuts(np.array([0.9, 0.45, 0.1, 0.3]), Groups([0, 0, 0, 1])).n_said.tolist()
+    >>> best_f_cuts(np.array([0.9, 0.45, 0.1, 0.3]), Groups([0, 0, 0, 1])).n_pred.tolist()
     [2, 0]
     """
     order = np.lexsort((-proba_row, groups.codes))
@@ -83,8 +84,8 @@ def best_f_cuts(
     best = np.maximum.reduceat(value, first)
     best_k = np.minimum.reduceat(np.where(value == best[code], k, len(p)), first)
     none = np.exp(np.add.reduceat(np.log1p(-p), first)) if may_be_empty else np.zeros(len(first))
-    n_said = np.where(best > none + 1e-12, best_k, 0)
-    return GroupCuts(n_said, _cut(logit(p), first, n_said, groups.sizes), np.maximum(best, none))
+    n_pred = np.where(best > none + 1e-12, best_k, 0)
+    return GroupCuts(n_pred, _cut(logit(p), first, n_pred, groups.sizes), np.maximum(best, none))
 
 
 def with_own_shares(
@@ -130,7 +131,7 @@ def with_own_shares(
 def _expected_f(
     p: NDArray[Any], code: NDArray[np.intp], first: NDArray[np.intp], k: NDArray, beta: float
 ) -> NDArray[Any]:
-    """E[F] for each k of each group; rows sorted by group and falling chance."""
+    """E[F] for each k of each group; rows sorted by group and falling probability."""
     x, weight = np.polynomial.legendre.leggauss(_NODES)
     x, weight = 0.5 * (x + 1.0), 0.5 * weight
     square = beta**2
@@ -151,10 +152,10 @@ def _expected_f(
 
 
 def _cut(
-    log_odds: NDArray[Any], first: NDArray[np.intp], n_said: NDArray[np.intp], sizes: NDArray
+    log_odds: NDArray[Any], first: NDArray[np.intp], n_pred: NDArray[np.intp], sizes: NDArray
 ) -> NDArray[Any]:
-    last_in = log_odds[first + np.maximum(n_said, 1) - 1]
-    first_out = log_odds[first + np.minimum(n_said, sizes - 1)]
+    last_in = log_odds[first + np.maximum(n_pred, 1) - 1]
+    first_out = log_odds[first + np.minimum(n_pred, sizes - 1)]
     middle = 0.5 * (last_in + first_out)
     # nothing to one side: a step of one beyond the end
-    return np.where(n_said == 0, last_in + 1.0, np.where(n_said == sizes, last_in - 1.0, middle))
+    return np.where(n_pred == 0, last_in + 1.0, np.where(n_pred == sizes, last_in - 1.0, middle))

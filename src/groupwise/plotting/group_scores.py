@@ -2,12 +2,15 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
-from groupwise.measures.summary import score_groups
+from groupwise._typing import Ids, MatrixLike
+from groupwise.metrics import MeasureLike, ask, score_groups
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["GroupScoresDisplay"]
 
@@ -26,7 +29,7 @@ class GroupScoresDisplay:
     --------
     >>> from groupwise.datasets.users import make_users
     >>> from groupwise.measures import FocusedAdaBoostClassifier
-    >>> from groupwise.plotting.measures import GroupScoresDisplay
+    >>> from groupwise.plotting.group_scores import GroupScoresDisplay
     >>> u = make_users(n_users=20, random_state=0)
     >>> clf = FocusedAdaBoostClassifier(n_estimators=5).fit(u.X, u.y, groups=u.groups)
     >>> display = GroupScoresDisplay.from_estimator(clf, u.X, u.y, groups=u.groups)
@@ -43,21 +46,33 @@ class GroupScoresDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        groups: Any = None,
-        measure: Any = "f1",
-        ax: Any = None,
+        groups: Ids = None,
+        measure: MeasureLike = "f1",
+        ax: Axes | None = None,
     ) -> "GroupScoresDisplay":
-        """Draw the groups' scores of a fitted model with ``decision_function``."""
+        """Draw the groups' scores of a fitted classifier, which is told the groups.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The rows' labels.
+        groups : array-like of shape (n_rows,), default=None
+        measure : str, GroupMeasure or callable, default="f1"
+        ax : Axes, default=None
+        """
+        predicted = ask(estimator, X, groups)
         return cls.from_predictions(
             y,
-            {type(estimator).__name__: estimator.decision_function(X)},
-            groups=groups,
+            {type(estimator).__name__: predicted.score_row},
+            groups=predicted.groups,
             measure=measure,
-            classes=estimator.classes_,
+            classes=predicted.classes,
             ax=ax,
         )
 
@@ -67,10 +82,10 @@ class GroupScoresDisplay:
         y: ArrayLike,
         score_row: dict[str, ArrayLike],
         *,
-        groups: Any = None,
-        measure: Any = "f1",
-        classes: Any = None,
-        ax: Any = None,
+        groups: Ids = None,
+        measure: MeasureLike = "f1",
+        classes: ArrayLike | None = None,
+        ax: Axes | None = None,
     ) -> "GroupScoresDisplay":
         """Draw the groups' scores of one or more methods' row scores."""
         values = {
@@ -81,15 +96,15 @@ class GroupScoresDisplay:
 
     @classmethod
     def from_values(
-        cls, values: dict[str, Any], *, n_named: int = 1, ax: Any = None
+        cls, values: dict[str, Any], *, n_named: int = 1, ax: Axes | None = None
     ) -> "GroupScoresDisplay":
         """Draw values that were computed before."""
         return cls(values, n_named=n_named).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "GroupScoresDisplay":
+    def plot(self, ax: Axes | None = None) -> "GroupScoresDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for number, (name, value) in enumerate(self.values.items()):
             ordered = value.sort_values(kind="stable")
             share = np.arange(1, len(ordered) + 1) / len(ordered)
@@ -112,7 +127,7 @@ class GroupScoresDisplay:
         else:
             ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self
 
     @staticmethod

@@ -1,6 +1,6 @@
 """From the groups' values to one number: mean, worst, quantile, and how sure it is."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from groupwise._typing import Ids
 from groupwise.groups import Groups
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.registry import get_measure
-from groupwise.metrics import bootstrap_interval
+from groupwise.inputs.parameters import check_number
+from groupwise.metrics.measure import GroupMeasure, MeasureLike, get_measure
 from groupwise.validation import check_groups, check_known_classes
 
 __all__ = [
@@ -20,6 +20,8 @@ __all__ = [
     "GroupQuantile",
     "GroupScores",
     "WorstGroup",
+    "bootstrap_interval",
+    "class_positions",
     "get_aggregate",
     "score_groups",
 ]
@@ -28,21 +30,25 @@ __all__ = [
 _CELLS = 4_000_000
 
 
-class Aggregate:
+class Aggregate(ABC):
     """How the values of the groups that count come to one number."""
 
+    @abstractmethod
     def reduce(self, values: NDArray[Any]) -> NDArray[Any]:
         """One number for each line of ``values`` (its last axis are groups)."""
-        raise NotImplementedError  # the one thing a subclass writes
 
     def __call__(self, value_group: ArrayLike) -> float:
         """Aggregate, with the groups left out (NaN) left out."""
         return float(self.reduce(_counted(value_group)))
 
     def interval(
-        self, value_group: ArrayLike, *, level: float = 0.95, random_state: Any = 0
+        self,
+        value_group: ArrayLike,
+        *,
+        level: float = 0.95,
+        random_state: int | np.random.Generator | None = 0,
     ) -> tuple[float, float]:
-        """Percentile bootstrap interval, groups drawn with replacement."""
+        """Percentile bootstrap interval, groups drawn with replacement; NaN groups left out."""
         values = _counted(value_group)
         rng = np.random.default_rng(random_state)
         n_draws, per_turn = 2000, max(1, _CELLS // len(values))
@@ -50,9 +56,7 @@ class Aggregate:
             self.reduce(values[rng.integers(len(values), size=(min(per_turn, left), len(values)))])
             for left in range(n_draws, 0, -per_turn)
         ]
-        tail = (1.0 - level) / 2.0
-        low, high = np.quantile(np.concatenate(drawn), [tail, 1.0 - tail])
-        return float(low), float(high)
+        return _middle(np.concatenate(drawn), level)
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,47 @@ class GroupMean(Aggregate):
         return values.mean(axis=-1)
 
     def interval(
-        self, value_group: ArrayLike, *, level: float = 0.95, random_state: Any = 0
+        self,
+        value_group: ArrayLike,
+        *,
+        level: float = 0.95,
+        random_state: int | np.random.Generator | None = 0,
     ) -> tuple[float, float]:
         return bootstrap_interval(_counted(value_group), level=level, random_state=random_state)
+
+
+def bootstrap_interval(
+    value_group: ArrayLike,
+    *,
+    level: float = 0.95,
+    n_draws: int = 2000,
+    random_state: int | np.random.Generator | None = 0,
+) -> tuple[float, float]:
+    """Percentile interval of the mean, groups drawn with replacement.
+
+    Parameters
+    ----------
+    value_group : array-like of shape (n_groups,)
+    level : float, default=0.95
+    n_draws : int, default=2000
+    random_state : int, numpy Generator or None, default=0
+
+    Returns
+    -------
+    low, high : float
+    """
+    values = np.asarray(value_group, dtype=float)
+    rng = np.random.default_rng(random_state)
+    n_groups = len(values)
+    # one draw at a time: all of them at once would hold n_draws x n_groups numbers
+    means = [values[rng.integers(n_groups, size=n_groups)].mean() for _ in range(n_draws)]
+    return _middle(np.array(means), level)
+
+
+def _middle(drawn: NDArray[Any], level: float) -> tuple[float, float]:
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(drawn, [tail, 1.0 - tail])
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -93,8 +135,7 @@ class GroupQuantile(Aggregate):
     q: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.q <= 1.0:
-            raise ValueError(f"q must be in [0, 1], got {self.q!r}")
+        check_number("q", self.q, "[0, 1]")
 
     def reduce(self, values: NDArray[Any]) -> NDArray[Any]:
         return np.quantile(values, self.q, axis=-1)
@@ -127,6 +168,8 @@ class GroupScores:
         One line per group: its ``size`` and ``value``, worst first, groups left out (NaN) last.
     value : float
         The aggregate.
+    overall : float
+        The measure of all rows taken as one group; NaN if it leaves that group out.
     interval : tuple of float
         Its bootstrap interval, groups drawn with replacement.
     level : float
@@ -136,6 +179,7 @@ class GroupScores:
     aggregate: Aggregate
     table: pd.DataFrame
     value: float
+    overall: float
     interval: tuple[float, float]
     level: float
 
@@ -147,20 +191,21 @@ class GroupScores:
             f"{self.measure!r}, {self.aggregate!r} of {counted} groups"
             + (f" ({left_out} left out)" if left_out else "")
             + f": {self.value:.3f} ({self.level:.0%} interval {low:.3f} to {high:.3f}); worst "
-            f"{self.table['value'].iloc[0]:.3f} in group {self.table.index[0]!r}"
+            f"{self.table['value'].iloc[0]:.3f} in group {self.table.index[0]!r}, "
+            f"all rows together {self.overall:.3f}"
         )
 
 
 def score_groups(
     y: ArrayLike,
     score_row: ArrayLike,
-    groups: ArrayLike | Groups | None,
+    groups: Ids,
     *,
-    measure: str | GroupMeasure | Callable[..., Any] = "f1",
+    measure: MeasureLike = "f1",
     aggregate: str | Aggregate = "mean",
     classes: ArrayLike | None = None,
     level: float = 0.95,
-    random_state: Any = 0,
+    random_state: int | np.random.Generator | None = 0,
 ) -> GroupScores:
     """Score each group and aggregate, with an interval over groups.
 
@@ -169,7 +214,7 @@ def score_groups(
     y : array-like of shape (n_rows,)
         Labels of the rows.
     score_row : array-like of shape (n_rows,) or (n_rows, n_classes)
-        As ``decision_function`` gives it.
+        As ``decision_function`` or ``predict_proba`` gives it.
     groups : array-like of shape (n_rows,) or None
     measure : str, GroupMeasure or callable, default="f1"
         See :func:`get_measure`.
@@ -178,7 +223,7 @@ def score_groups(
         What the labels are called, in the order of the model's ``classes_``; the second of two is
         the positive one. ``None``: labels are numbers as a measure takes them.
     level : float, default=0.95
-    random_state : int, RandomState instance or None, default=0
+    random_state : int, numpy Generator or None, default=0
         For the bootstrap.
 
     Returns
@@ -196,10 +241,7 @@ def score_groups(
     labels = np.asarray(y)
     encoded = check_groups(groups, len(labels))
     if classes is not None:
-        known = np.asarray(classes)
-        check_known_classes(labels, known, encoded)
-        order = np.argsort(known)
-        labels = order[np.searchsorted(known, labels, sorter=order)]
+        labels = class_positions(labels, classes, encoded)
     value_group = measure(labels, score_row, encoded)
     table = pd.DataFrame(
         {"size": encoded.sizes, "value": value_group}, index=pd.Index(encoded.names, name="group")
@@ -209,9 +251,22 @@ def score_groups(
         aggregate=aggregate,
         table=table.sort_values("value", kind="stable"),
         value=aggregate(value_group),
+        overall=float(measure(labels, score_row, _one_group(len(labels)))[0]),
         interval=aggregate.interval(value_group, level=level, random_state=random_state),
         level=level,
     )
+
+
+def class_positions(y: ArrayLike, classes: ArrayLike, groups: Groups) -> NDArray[np.intp]:
+    """Where each label stands in ``classes``, in any order; an unknown one is an error."""
+    labels, known = np.asarray(y), np.asarray(classes)
+    check_known_classes(labels, known, groups)
+    order = np.argsort(known)
+    return order[np.searchsorted(known, labels, sorter=order)]
+
+
+def _one_group(n_rows: int) -> Groups:
+    return Groups(np.zeros(n_rows, dtype=np.intp))
 
 
 def _counted(value_group: ArrayLike) -> NDArray[Any]:

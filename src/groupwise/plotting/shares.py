@@ -2,11 +2,16 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _num_samples
 
+from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
+from groupwise.metrics import ask
+from groupwise.plotting.axes import figure_of, new_axes
 from groupwise.proportions import class_counts
 from groupwise.validation import check_groups
 
@@ -31,7 +36,7 @@ class SharesDisplay:
     Examples
     --------
     >>> from groupwise.datasets.aggregates import make_aggregates
-    >>> from groupwise.plotting.proportions import SharesDisplay
+    >>> from groupwise.plotting.shares import SharesDisplay
     >>> from groupwise.proportions import ManifoldAOCClassifier
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -61,23 +66,29 @@ class SharesDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, groups: Any = None, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: MatrixLike,
+        *,
+        groups: Ids = None,
+        ax: Axes | None = None,
     ) -> "SharesDisplay":
         """Draw the shares that a fitted model predicts for given groups."""
-        proba_group = estimator.predict_groups_proba(X, groups=groups)
+        predicted = ask(estimator, X, groups, rule="mean")
         return cls.from_predictions(
-            y, proba_group, groups=groups, classes=estimator.classes_, ax=ax
+            y, predicted.proba_group, groups=predicted.groups, classes=predicted.classes, ax=ax
         )
 
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
+        y: MatrixLike,
         proba_group: ArrayLike,
         *,
-        groups: Any,
+        groups: Ids,
         classes: ArrayLike,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> "SharesDisplay":
         """Draw shares that were predicted before.
 
@@ -90,15 +101,15 @@ class SharesDisplay:
         classes : array-like of shape (n_classes,)
         ax : Axes, default=None
         """
-        encoded: Groups = check_groups(groups, len(y))
+        encoded: Groups = check_groups(groups, _num_samples(y))
         counts, names = class_counts(y, encoded, classes=classes)
         known = counts / encoded.sizes[:, None]
         return cls(known, proba_group, names, encoded.sizes).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "SharesDisplay":
+    def plot(self, ax: Axes | None = None) -> "SharesDisplay":
         """Draw on the given axes, or on a new figure; two classes need the second only."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(5, 5), layout="constrained").subplots()
+            ax = new_axes(5, 5)
         first = 1 if len(self.classes) == 2 else 0
         area = 20.0 * self.sizes / self.sizes.mean()
         for column in range(first, len(self.classes)):
@@ -113,5 +124,5 @@ class SharesDisplay:
         ax.set(xlabel="known share of the group", ylabel="predicted share")
         ax.legend(title="class")
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

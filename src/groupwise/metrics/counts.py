@@ -1,5 +1,6 @@
 """Measures that count right and wrong labels: accuracy, F, balanced accuracy, Matthews."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.measures.measure import GroupMeasure
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.metrics.measure import GroupMeasure
 
 __all__ = ["Accuracy", "BalancedAccuracy", "CountMeasure", "FBeta", "Matthews"]
 
@@ -28,34 +30,33 @@ class CountMeasure(GroupMeasure):
     multiclass = True
 
     def __post_init__(self) -> None:
-        if self.without_positives not in ("count", "skip"):
-            raise ValueError(
-                f"without_positives must be 'count' or 'skip', got {self.without_positives!r}"
-            )
+        check_choice("without_positives", self.without_positives, ("count", "skip"))
 
-    def of_counts(self, both: Any, said: Any, true: Any, size: Any) -> Any:
+    def of_counts(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray[Any]:
         """Values from true positives, predicted positives, positives and rows; arrays broadcast."""
-        value = self._binary(*np.broadcast_arrays(both, said, true, size))
-        return np.where(true > 0, value, np.nan) if self.without_positives == "skip" else value
+        value = self._binary(*np.broadcast_arrays(tp, pred, pos, size))
+        return np.where(pos > 0, value, np.nan) if self.without_positives == "skip" else value
 
     def of(self, y_row: NDArray[Any], score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         if score_row.ndim == 1:
-            true, said = y_row > 0, score_row > 0
-            n_both, n_said = _count(true & said, groups), _count(said, groups)
-            return self.of_counts(n_both, n_said, _count(true, groups), groups.sizes)
+            pos, pred = y_row > 0, score_row > 0
+            n_tp, n_pred = _count(pos & pred, groups), _count(pred, groups)
+            return self.of_counts(n_tp, n_pred, _count(pos, groups), groups.sizes)
         predicted, y_code = score_row.argmax(axis=1), y_row.astype(np.intp, copy=False)
         right = predicted == y_code
         shape = (groups.n_groups, score_row.shape[1])
-        n_both = _count_cells(groups.codes[right], y_code[right], shape)
-        n_said = _count_cells(groups.codes, predicted, shape)
-        n_true = _count_cells(groups.codes, y_code, shape)
-        return self._multiclass(n_both, n_said, n_true, groups.sizes)
+        n_tp = _count_cells(groups.codes[right], y_code[right], shape)
+        n_pred = _count_cells(groups.codes, predicted, shape)
+        n_pos = _count_cells(groups.codes, y_code, shape)
+        return self._multiclass(n_tp, n_pred, n_pos, groups.sizes)
 
-    def _binary(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        raise NotImplementedError  # a subclass writes one formula a kind of label
+    @abstractmethod
+    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        """Two classes: arrays of any one shape."""
 
-    def _multiclass(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        raise NotImplementedError  # a subclass writes one formula a kind of label
+    @abstractmethod
+    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        """More: counts of shape (n_groups, n_classes), sizes (n_groups,)."""
 
 
 def _count(rows: NDArray[np.bool_], groups: Groups) -> NDArray[np.intp]:
@@ -74,7 +75,7 @@ def _ratio(above: NDArray, below: NDArray, otherwise: float) -> NDArray:
 
 
 @dataclass(frozen=True)
-class Accuracy(CountMeasure):
+class Accuracy(CountMeasure, name="accuracy"):
     """Share of the group's rows predicted right; two classes or more.
 
     A group without positives counts like any other.
@@ -85,35 +86,36 @@ class Accuracy(CountMeasure):
     [1.0, 0.0]
     """
 
-    def _binary(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        return (size - true - said + 2 * both) / size
+    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        return (size - pos - pred + 2 * tp) / size
 
-    def _multiclass(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        return both.sum(axis=1) / size
+    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        return tp.sum(axis=1) / size
 
 
 @dataclass(frozen=True)
-class BalancedAccuracy(CountMeasure):
+class BalancedAccuracy(CountMeasure, name="balanced_accuracy"):
     """Mean over the classes that the group holds of the share of their rows predicted right.
 
     Two classes or more. A group without positives counts with the share of its negatives.
     """
 
-    def _binary(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        recall = _ratio(both, true, 0.0)
-        other = _ratio(size - true - said + both, size - true, 0.0)
-        return (recall + other) / ((true > 0).astype(float) + (size > true))
+    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        recall = _ratio(tp, pos, 0.0)
+        other = _ratio(size - pos - pred + tp, size - pos, 0.0)
+        return (recall + other) / ((pos > 0).astype(float) + (size > pos))
 
-    def _multiclass(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        return _ratio(both, true, 0.0).sum(axis=1) / (true > 0).sum(axis=1)
+    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        return _ratio(tp, pos, 0.0).sum(axis=1) / (pos > 0).sum(axis=1)
 
 
 @dataclass(frozen=True)
-class FBeta(CountMeasure):
+class FBeta(CountMeasure, name="f1"):
     r"""The F measure, :math:`F_\beta = \frac{(1+\beta^2) TP}{(1+\beta^2) TP + \beta^2 FN + FP}`.
 
-    A group without positives counts 1 if none of its rows is predicted positive, else 0. More than
-    two classes: the mean over the classes that the group's rows or predictions hold.
+    Two classes: the F measure of the positive one. A group without positives counts 1 if none of
+    its rows is predicted positive, else 0. More than two: the mean over the classes that the
+    group's rows or predictions hold.
 
     Parameters
     ----------
@@ -134,35 +136,34 @@ class FBeta(CountMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.beta > 0:
-            raise ValueError(f"beta must be a positive number, got {self.beta!r}")
+        check_number("beta", self.beta, "(0, inf)")
 
-    def _binary(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
+    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
         square = self.beta**2
-        return _ratio((1.0 + square) * both, square * true + said, 1.0)
+        return _ratio((1.0 + square) * tp, square * pos + pred, 1.0)
 
-    def _multiclass(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        held = (true + said) > 0
-        return np.where(held, self._binary(both, said, true, size), 0.0).sum(1) / held.sum(axis=1)
+    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        held = (pos + pred) > 0
+        return np.where(held, self._binary(tp, pred, pos, size), 0.0).sum(1) / held.sum(axis=1)
 
 
 @dataclass(frozen=True)
-class Matthews(CountMeasure):
+class Matthews(CountMeasure, name="matthews"):
     """Matthews' correlation of labels and predictions, mapped to [0, 1]: (1 + MCC) / 2.
 
     Two classes or more (Gorodkin's R_K). Where labels or predictions are all of one class the
     correlation is 0/0 and counts as none, 0.5.
     """
 
-    def _binary(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
-        covariance = both * size - said * true.astype(float)
-        scale = np.sqrt(said * (size - said.astype(float)) * true * (size - true))
+    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+        covariance = tp * size - pred * pos.astype(float)
+        scale = np.sqrt(pred * (size - pred.astype(float)) * pos * (size - pos))
         return np.clip(0.5 + 0.5 * _ratio(covariance, scale, 0.0), 0.0, 1.0)
 
-    def _multiclass(self, both: NDArray, said: NDArray, true: NDArray, size: NDArray) -> NDArray:
+    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
         rows = size.astype(float)
-        covariance = both.sum(axis=1) * rows - (said * true).sum(axis=1)
-        spread_said = rows**2 - (said**2).sum(axis=1)
-        spread_true = rows**2 - (true**2).sum(axis=1)
-        scale = np.sqrt(spread_said * spread_true)
+        covariance = tp.sum(axis=1) * rows - (pred * pos).sum(axis=1)
+        spread_pred = rows**2 - (pred**2).sum(axis=1)
+        spread_pos = rows**2 - (pos**2).sum(axis=1)
+        scale = np.sqrt(spread_pred * spread_pos)
         return np.clip(0.5 + 0.5 * _ratio(covariance, scale, 0.0), 0.0, 1.0)

@@ -5,6 +5,12 @@ from typing import Any
 import matplotlib.figure
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from groupwise._typing import Ids, MatrixLike
+from groupwise.plotting.axes import figure_of
+from groupwise.transfer.base import find_target_rows
+from groupwise.validation import check_groups
 
 __all__ = ["SourceWeightDisplay"]
 
@@ -28,7 +34,7 @@ class SourceWeightDisplay:
     Examples
     --------
     >>> from groupwise.datasets.transfer import make_shifted_domains
-    >>> from groupwise.plotting.transfer import SourceWeightDisplay
+    >>> from groupwise.plotting.source_weight import SourceWeightDisplay
     >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
     >>> clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)
@@ -50,21 +56,29 @@ class SourceWeightDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
+        estimator: BaseEstimator,
+        X: "MatrixLike | None" = None,
         y: ArrayLike | None = None,
         *,
-        domains: ArrayLike | None = None,
+        domains: Ids = None,
         axes: Any = None,
     ) -> "SourceWeightDisplay":
         """Draw a fitted model that has ``domain_mass_``; with ``X`` and ``y`` its errors as well.
 
-        Only rows of the target count; without ``domains`` all do.
+        Parameters
+        ----------
+        estimator : fitted transfer classifier
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features), default=None
+        y : array-like of shape (n_rows,), default=None
+        domains : array-like of shape (n_rows,), default=None
+            Only rows of the target domain count; without ``domains`` all do.
+        axes : array of Axes, default=None
         """
         errors = None
         if X is not None:
             truth = np.asarray(y)
-            rows = estimator._target_rows(domains, len(truth))
+            encoded = None if domains is None else check_groups(domains, len(truth), name="domains")
+            rows = find_target_rows(encoded, estimator.target, len(truth))
             errors = [
                 np.mean(predicted[rows] != truth[rows]) for predicted in estimator.staged_predict(X)
             ]
@@ -88,5 +102,5 @@ class SourceWeightDisplay:
             self.axes_[1].set(ylabel="error on the target")
             self.axes_[1].set_ylim(bottom=0)
         self.axes_[-1].set_xlabel("round")
-        self.figure_ = self.axes_[0].figure
+        self.figure_ = figure_of(self.axes_[0])
         return self

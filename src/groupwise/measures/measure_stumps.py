@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 
+from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.measures.counts import CountMeasure
-from groupwise.measures.measure import GroupMeasure
+from groupwise.inputs.parameters import check_number
+from groupwise.metrics import CountMeasure, GroupMeasure
+from groupwise.recipes import Recipe
 
 __all__ = ["MeasureStumps", "StumpEnsemble"]
 
 
-class MeasureStumps(BaseEstimator):
+class MeasureStumps(Recipe):
     r"""Stumps :math:`h(x) = s \cdot \mathrm{sign}(x_j - \theta)` with the best weighted measure.
 
     The measure of every group under every stump (feature, threshold, sign) is tabulated once;
@@ -43,6 +43,7 @@ class MeasureStumps(BaseEstimator):
         self, measure: GroupMeasure, y_row: NDArray[np.intp], groups: Groups
     ) -> "_StumpsOfGroups":
         """The weak learner for these labels, groups and measure."""
+        check_number("max_thresholds", self.max_thresholds, "[1, inf)", whole=True)
         if not isinstance(measure, CountMeasure):
             raise ValueError(f"MeasureStumps need a measure of counts, got {measure!r}")
         return _StumpsOfGroups(self.max_thresholds, measure, y_row, groups)
@@ -55,7 +56,7 @@ class _StumpsOfGroups:
     y_row: NDArray[np.intp]
     groups: Groups
 
-    def bind(self, X: Any) -> "_BoundStumps":
+    def bind(self, X: Rows) -> "_BoundStumps":
         # one stump below all values of the first feature: all rows alike
         feature, threshold = [np.array([0])], [np.array([-np.inf])]
         tables = [self._table(np.ones(len(self.y_row), np.intp), 1)]
@@ -79,27 +80,27 @@ class _StumpsOfGroups:
 
     def _table(self, n_below: NDArray[np.intp], n_cuts: int) -> NDArray[Any]:
         """Measure of each group (line) for x > cut, all cuts, and the opposite, side by side."""
-        groups, true_row = self.groups, self.y_row > 0
+        groups, pos_row = self.groups, self.y_row > 0
         shape = (groups.n_groups, n_cuts + 1)
         cell = groups.codes * (n_cuts + 1) + n_below
-        n_said, n_both = (
+        n_pred, n_tp = (
             # rows above cut c are those with more than c cuts below them
             np.bincount(cells, minlength=shape[0] * shape[1])
             .reshape(shape)[:, :0:-1]
             .cumsum(axis=1)[:, ::-1]
-            for cells in (cell, cell[true_row])
+            for cells in (cell, cell[pos_row])
         )
         size = groups.sizes[:, None]
-        true = np.bincount(groups.codes[true_row], minlength=shape[0])[:, None]
-        above = self.measure.of_counts(n_both, n_said, true, size)
-        below = self.measure.of_counts(true - n_both, size - n_said, true, size)
+        pos = np.bincount(groups.codes[pos_row], minlength=shape[0])[:, None]
+        above = self.measure.of_counts(n_tp, n_pred, pos, size)
+        below = self.measure.of_counts(pos - n_tp, size - n_pred, pos, size)
         return np.stack([above, below], axis=2).reshape(shape[0], -1)
 
 
 @dataclass(frozen=True)
 class _BoundStumps:
     groups: Groups
-    X: Any
+    X: Rows
     E: NDArray[Any]
     feature: NDArray[np.intp]
     threshold: NDArray[Any]
@@ -146,23 +147,23 @@ class StumpEnsemble:
     sign: NDArray[Any]
     weight: NDArray[Any]
 
-    def _vote(self, X: Any, index: int) -> NDArray[Any]:
+    def _vote(self, X: Rows, index: int) -> NDArray[Any]:
         above = _column(X, self.feature[index]) > self.threshold[index]
         return np.where(above, self.sign[index], -self.sign[index])
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[Any]:
         score = np.zeros(X.shape[0])
         for stage in self.staged_score(X):
             score = stage
         return score
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
         score = np.zeros(X.shape[0])
         for index, weight in enumerate(self.weight):
             score = score + weight * self._vote(X, index)
             yield score
 
 
-def _column(X: Any, index: int) -> NDArray[np.float64]:
-    column = X[:, [index]].toarray().ravel() if issparse(X) else X[:, index]
+def _column(X: Rows, index: int) -> NDArray[np.float64]:
+    column = X[:, index] if isinstance(X, np.ndarray) else X[:, [index]].toarray().ravel()
     return column.astype(np.float64, copy=False)
