@@ -12,13 +12,13 @@ from sklearn.svm import LinearSVC
 from groupwise import Groups
 from groupwise.datasets.users import make_users
 from groupwise.measures import FBeta, SVMPerfClassifier
-from groupwise.measures._cutting_planes import SimplexQP, minimise
-from groupwise.measures._separation import (
+from groupwise.measures.separation import (
     AccuracyOracle,
     GroupF1Oracle,
     PrecisionOracle,
     ROCOracle,
 )
+from groupwise.solvers.cutting_planes import SimplexQP, minimise
 
 
 def rows(seed, n=9):
@@ -167,7 +167,7 @@ def test_a_run_cut_short_warns_and_says_how_far_it_got():
     u = make_users(15, random_state=1)
     with pytest.warns(ConvergenceWarning, match="duality gap is"):
         clf = SVMPerfClassifier(max_cuts=3).fit(u.X, u.y)
-    assert clf.gap_ > 1e-3 and clf.n_cuts_ == 3
+    assert clf.gap_ > 1e-3 and clf.n_iter_ == 3
     positive = u.y == 1
     found = minimise(u.X, AccuracyOracle(positive), 1.0, tol=0.5, max_cuts=500)
     assert found.gap <= 0.5

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.tree import DecisionTreeClassifier
 
-from groupwise import HistTrees, SBoostClassifier
+from groupwise import Groups, HistTrees, SBoostClassifier
 from groupwise.datasets import make_presence_bags
 from groupwise.exceptions import GroupDataError
 from groupwise.presence import (
@@ -13,10 +13,9 @@ from groupwise.presence import (
     DPBoostClassifier,
     FixedPool,
     LPBoostClassifier,
-    Presence,
     Stumps,
 )
-from groupwise.rules import get_rule
+from groupwise.rules import Presence, get_rule
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def test_one_stump_by_hand():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "b", "b"])
     clf = LPBoostClassifier(Stumps(), C=1.0).fit(X, y)
     assert clf.upper_bound_ == clf.lower_bound_ == 1.0 and clf.gap_ == 0.0
-    assert clf.ensemble_.threshold.tolist() == [1.5]
+    assert clf.ensemble_.outputs[0].threshold.tolist() == [1.5]
     np.testing.assert_allclose(clf.decision_function([[1.4], [1.6]]), [-1.0, 1.0])
     # C = 0.2: a stump costs 1, four slacks 0.8; no hypothesis is the cheapest model
     none = LPBoostClassifier(Stumps(), C=0.2).fit(X, y)
@@ -75,7 +74,7 @@ def _slack(score, y):
 
 @pytest.mark.parametrize("relaxation", ["cuts", "lifted", "embedding"])
 def test_bounds_are_those_of_the_model(bags, relaxation):
-    clf = DPBoostClassifier(Stumps(), C=0.3, relaxation=relaxation, n_starts=2, random_state=0)
+    clf = DPBoostClassifier(Stumps(), C=0.3, relaxation=relaxation, n_restarts=2, random_state=0)
     clf.fit(bags.X, bags.y, groups=bags.groups)
     score = clf.decision_function(bags.X)
     best = np.array([score[bags.groups == g].max() for g in range(30)])
@@ -104,7 +103,7 @@ def test_exact_is_no_worse_and_closes_the_gap(bags):
     "learner", [HistTrees(2, n_threads=1), DecisionTreeClassifier(max_depth=2, random_state=0)]
 )
 def test_weak_learners_that_are_asked(bags, learner):
-    clf = DPBoostClassifier(learner, nu=0.05, cut_rounds=2, n_asked=30, random_state=0)
+    clf = DPBoostClassifier(learner, nu=0.05, cut_rounds=2, max_queries=30, random_state=0)
     clf.fit(bags.X, bags.y, groups=bags.groups)
     assert clf.lower_bound_ <= clf.upper_bound_ + 1e-9
     assert clf.score(bags.X, bags.y, groups=bags.groups) > 0.9
@@ -224,17 +223,13 @@ def test_three_classes_with_a_background():
     assert (found == label).mean() > 0.9 and ((found == "none") == (label == "none")).all()
     promised = label != "none"
     np.testing.assert_array_equal(clf.predict(X[clf.witnesses_[promised]]), label[promised])
-    assert clf._rule() == Presence(2)
+    assert clf.rule_ == Presence(2) and len(clf.ensemble_.outputs) == 3
     with pytest.raises(GroupDataError, match="'nothing'"):
         clf.set_params(background="nothing").fit(X, label[groups], groups=groups)
-    with pytest.raises(AttributeError, match="each of them"):
-        _ = clf.ensemble_
 
 
 def test_the_rule_of_two_classes_is_any(bags):
     proba = np.random.RandomState(0).dirichlet([1, 1], len(bags.X))
-    from groupwise import Groups
-
     groups = Groups(bags.groups)
     np.testing.assert_allclose(
         Presence(0).combine(proba, groups), get_rule("any").combine(proba, groups)
@@ -249,11 +244,11 @@ def test_the_rule_of_two_classes_is_any(bags):
         ({"C": -1.0}, "C must be"),
         ({"relaxation": "hope"}, "relaxation must be one of"),
         ({"relaxation": "lifted", "exact": True}, "searches with"),
-        ({"n_starts": -1}, "n_starts must be"),
-        ({"n_asked": 0}, "n_asked must be"),
+        ({"n_restarts": -1}, "n_restarts must be"),
+        ({"max_queries": 0}, "max_queries must be"),
         ({"estimator": Stumps(0)}, "max_thresholds must be"),
         ({"estimator": Balls(0)}, "n_centres must be"),
-        ({"estimator": FixedPool([])}, "at least one hypothesis"),
+        ({"estimator": FixedPool([])}, "at least one classifier"),
     ],
 )
 def test_bad_parameters(bags, settings, message):

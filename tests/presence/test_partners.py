@@ -30,10 +30,10 @@ from groupwise.presence import (
     MISVMClassifier,
     SetKernelClassifier,
 )
-from groupwise.presence._machine import make_machine
 from groupwise.presence.apr import _boxes_of_others, _discriminate, _expand
 from groupwise.presence.em_dd import _loss
 from groupwise.presence.fisher import fisher_vectors
+from groupwise.presence.repeated_svm import make_repeated_svm
 
 PARTNERS = [
     MISVMClassifier(),
@@ -179,7 +179,7 @@ def test_em_dd_gradient_and_target(easy):
     model = EMDDClassifier(8, random_state=0).fit(X, y, groups=groups)
     np.testing.assert_allclose(model.point_, [3.0, 3.0], atol=0.8)
     one = EMDDClassifier(1, random_state=0).fit(X, y, groups=groups)
-    assert model.loss_ <= one.loss_
+    assert model.neg_log_likelihood_ <= one.neg_log_likelihood_
 
 
 def test_rectangle_holds_a_row_of_every_positive_group_and_no_negative_one(easy):
@@ -240,7 +240,7 @@ def test_copies_of_rows_are_weights(balanced):
     rng = np.random.RandomState(0)
     X = rng.randint(0, 3, size=(200, 2)).astype(float)
     target = (X.sum(axis=1) + rng.normal(size=200) > 2).astype(int)
-    machine = make_machine(X, C=1.0, kernel="rbf", width=1.0, n_components=None, rng=0)
+    machine = make_repeated_svm(X, C=1.0, kernel="rbf", width=1.0, n_components=None, rng=0)
     assert machine.X.shape == (9, 2)
     weight = (100 / np.bincount(target))[target] if balanced else np.ones(200)
     plane, score = machine.fit(np.arange(200), target, weight)
@@ -293,8 +293,8 @@ def test_boxes_of_others():
         (FisherVectorClassifier(energy=0.0), "energy must be"),
         (FisherVectorClassifier(C=0.0), "C must be"),
         (MILESClassifier(n_rows=0), "n_rows must be"),
-        (EMDDClassifier(0), "n_starts must be"),
-        (APRClassifier(tau=1.0), "tau and epsilon"),
+        (EMDDClassifier(0), "n_restarts must be"),
+        (APRClassifier(tau=1.0), "tau must be"),
         (APRClassifier(max_iter=0), "max_iter must be"),
         (APRClassifier(margin=-1.0), "margin must be"),
     ],

@@ -8,14 +8,23 @@ from scipy.optimize import linprog
 from groupwise import Groups
 from groupwise.datasets import make_presence_bags
 from groupwise.presence import Stumps
-from groupwise.presence._cuts import CutSettings, relax_by_cuts
-from groupwise.presence._disjunctions import labelled_rows, presence
-from groupwise.presence._lifted import relax_lifted
-from groupwise.presence._master import Master
-from groupwise.presence._program import Settings, solve
+from groupwise.presence.program import (
+    CutSettings,
+    Master,
+    ProgramSettings,
+    alternate,
+    branch_and_bound,
+    labelled_rows,
+    present_rows,
+    relax_by_cuts,
+    relax_lifted,
+    solve_program,
+    witnesses_at,
+)
 
-TIGHT = CutSettings(n_rounds=500, n_reductions=None, max_disjuncts=None, tol=1e-9, patience=500)
-EXACT = Settings(exact=True, n_reductions=None, max_disjuncts=None, max_effort=None, tol=1e-7)
+ALL = {"n_reductions": None, "max_disjuncts": None, "max_effort": None}
+TIGHT = CutSettings(n_rounds=500, tol=1e-9, patience=500, **ALL)
+EXACT = ProgramSettings(exact=True, cuts=CutSettings(tol=1e-7, **ALL))
 
 
 def problem_of(seed, *, n_groups=8, cost=0.5, noise=0.0, background=0, n_classes=2):
@@ -29,7 +38,7 @@ def problem_of(seed, *, n_groups=8, cost=0.5, noise=0.0, background=0, n_classes
     X[witness] += 1.5 * (y_group[:, None] - 0.5 * (n_classes - 1)) * [1.0, 0.5]
     whole = y_group == background
     candidates = np.eye(n_classes, dtype=bool)[y_group]
-    return X, presence(candidates, groups, whole, cost)
+    return X, present_rows(candidates, groups, whole, cost)
 
 
 def all_columns(problem, pool):
@@ -76,8 +85,8 @@ def test_bounds_of_all_formulations_fit_together(seed):
     cuts = relax_by_cuts(Master(problem, pool), TIGHT)
     lifted = relax_lifted(problem, pool, tol=1e-9)[1]
     bare = relax_lifted(problem, pool, tol=1e-9, reductions=False)[1]
-    exact = solve(problem, pool, EXACT, np.random.RandomState(0))
-    rough = solve(problem, pool, Settings(), np.random.RandomState(0))
+    exact = solve_program(problem, pool, EXACT, np.random.RandomState(0))
+    rough = solve_program(problem, pool, ProgramSettings(), np.random.RandomState(0))
     mip = big_m(problem, pool, exact.incumbent.cost)
     assert plain.bound == pytest.approx(bare.bound, abs=1e-7)  # the maximum embedding is the hull
     assert cuts.bound == pytest.approx(lifted.bound, abs=1e-7)
@@ -86,7 +95,7 @@ def test_bounds_of_all_formulations_fit_together(seed):
     assert exact.bound == pytest.approx(mip, abs=1e-6)
     assert rough.bound <= mip + 1e-6 <= rough.incumbent.cost + 2e-6
     for relaxed in (plain, cuts, lifted, bare):
-        assert relaxed.generated.point.solution.is_certified(1e-6)
+        assert relaxed.generated.point.solution.certificate.is_optimal(1e-6)
         assert relaxed.generated.complete
 
 
@@ -94,7 +103,7 @@ def test_parallel_reductions_tighten_the_bound():
     d = make_presence_bags(8, positive_single=0.0, random_state=0)
     groups = Groups(d.groups)
     y_group = d.y[groups.first_rows]
-    problem = presence(np.eye(2, dtype=bool)[y_group], groups, y_group == 0, 0.5)
+    problem = present_rows(np.eye(2, dtype=bool)[y_group], groups, y_group == 0, 0.5)
     pool = Stumps(8).bind(d.X)
     plain = relax_by_cuts(Master(problem, pool), CutSettings(n_rounds=0))
     cuts = relax_by_cuts(Master(problem, pool), TIGHT)
@@ -119,7 +128,7 @@ def test_column_generation_reaches_the_program_with_all_columns(n_classes):
     assert generated.bound == pytest.approx(expected, abs=1e-7)
     assert master.cost_of(generated.point.weight) == pytest.approx(expected, abs=1e-7)
     assert len(master.columns) < G.shape[1] / 2
-    assert generated.point.solution.is_certified(1e-7)
+    assert generated.point.solution.certificate.is_optimal(1e-7)
     # strong duality of the boosting program itself
     assert generated.point.margin_dual.sum() == pytest.approx(expected, abs=1e-7)
 
@@ -141,7 +150,7 @@ def test_three_classes_and_candidates_are_the_same_program():
     assert problem.n_outputs == 3 and (np.bincount(problem.disjunct) == 2).all()
     pool = Stumps(3).bind(X)
     cuts = relax_by_cuts(Master(problem, pool), TIGHT)
-    exact = solve(problem, pool, EXACT, np.random.RandomState(0))
+    exact = solve_program(problem, pool, EXACT, np.random.RandomState(0))
     mip = big_m(problem, pool, exact.incumbent.cost)
     lifted = relax_lifted(problem, pool, tol=1e-9)[1]
     assert cuts.bound <= lifted.bound + 1e-7 <= mip + 1e-6
@@ -150,18 +159,15 @@ def test_three_classes_and_candidates_are_the_same_program():
 
 
 def test_a_search_stopped_early_still_proves_its_bound():
-    from groupwise.presence._branch import branch_and_bound
-    from groupwise.presence._witness import alternate, witnesses_at
-
     d = make_presence_bags(20, positive_single=0.0, random_state=1)
     groups = Groups(d.groups)
     y_group = d.y[groups.first_rows]
-    problem = presence(np.eye(2, dtype=bool)[y_group], groups, y_group == 0, 0.2)
+    problem = present_rows(np.eye(2, dtype=bool)[y_group], groups, y_group == 0, 0.2)
     pool = Stumps(8).bind(d.X)
     master = Master(problem, pool)
     relaxed = relax_by_cuts(master, CutSettings(n_rounds=0))
     start = alternate(master, witnesses_at(master, relaxed.generated.point.weight))
-    best = solve(problem, pool, EXACT, np.random.RandomState(0)).incumbent.cost
+    best = solve_program(problem, pool, EXACT, np.random.RandomState(0)).incumbent.cost
     short = branch_and_bound(master, start, n_nodes=3)
     assert short.n_nodes == 3
     assert relaxed.bound - 1e-9 <= short.bound <= best + 1e-6 <= short.incumbent.cost + 2e-6
@@ -169,8 +175,6 @@ def test_a_search_stopped_early_still_proves_its_bound():
 
 def test_slacks_are_the_duals_of_what_is_switched_on():
     """Weights and slacks explain the objective, also after margins were on and off again."""
-    from groupwise.presence._witness import alternate, witnesses_at
-
     X, problem = problem_of(2, n_groups=14, cost=0.4)
     master = Master(problem, Stumps(6).bind(X))
     relaxed = relax_by_cuts(master, TIGHT)

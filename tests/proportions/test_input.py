@@ -8,7 +8,7 @@ import pytest
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 from groupwise.proportions import KNNAOCClassifier, broadcast, class_counts, share_error
-from groupwise.proportions._input import totals, whole_counts
+from groupwise.proportions.inputs import totals, whole_counts
 
 GROUPS = Groups(["n", "s", "n", "n"])
 

@@ -15,14 +15,15 @@ from groupwise.proportions import (
     ManifoldAOCRegressor,
     broadcast,
 )
-from groupwise.proportions._manifold import Settings
-from groupwise.proportions._selection import Grid, draw_folds, select
-from groupwise.proportions.manifold import aggregate_targets
+from groupwise.proportions.folds import draw_folds
+from groupwise.proportions.manifold.problem import ManifoldSettings
+from groupwise.proportions.manifold.selection import Grid, select
+from groupwise.proportions.soft_labels import aggregate_targets
 
 
 def test_groups_of_one_without_graph_are_kernel_ridge(blobs):
-    model = ManifoldAOCClassifier(gamma1=0.3, bias=False).fit(blobs.X, blobs.y_row)
-    sigma = model.model_.kernel.sigma
+    model = ManifoldAOCClassifier(gamma1=0.3, fit_intercept=False).fit(blobs.X, blobs.y_row)
+    sigma = model.function_.kernel.sigma
     parent = KernelRidge(alpha=0.3, kernel="rbf", gamma=0.5 / sigma**2)
     parent.fit(blobs.X, np.where(blobs.y_row == "yes", 1.0, -1.0))
     np.testing.assert_allclose(model.soft_labels(blobs.X), parent.predict(blobs.X), atol=1e-9)
@@ -31,7 +32,7 @@ def test_groups_of_one_without_graph_are_kernel_ridge(blobs):
 def test_two_classes_as_one_output_or_two_are_the_same(blobs):
     """+-1 labels give the difference of the one-hot solutions."""
     binary = ManifoldAOCClassifier(gamma2=0.2).fit(blobs.X, blobs.y, groups=blobs.groups)
-    from groupwise.proportions._manifold import fit_manifold
+    from groupwise.proportions.manifold.problem import fit_manifold
 
     groups = Groups(blobs.groups)
     one_hot = fit_manifold(
@@ -99,9 +100,9 @@ def test_selection_for_new_rows_is_refitting_without_the_fold(level, loss, blobs
     groups = Groups(blobs.groups)
     target = groups.one_per_group(blobs.y.to_numpy(float))
     target = target[:, 1:] - target[:, :1]
-    base = Settings(level, loss, random_state=0)
+    base = ManifoldSettings(level, loss, random_state=0)
     grid = Grid.of("rbf", (0.7,), (0.0, 2.0), (0.5,))
-    selection = select(base, blobs.X, groups, target, grid, goal="induction", n_folds=4)
+    selection = select(base, blobs.X, groups, target, grid, goal="induction", cv=4)
     folds = draw_folds(blobs.X, groups, target, 4, 0)
     for r, rho in enumerate((0.0, 2.0)):
         total = 0.0
@@ -114,8 +115,8 @@ def one_fold(base, data, groups, target, fold, rho):
     from dataclasses import replace
 
     from groupwise.kernels import Kernel, NeighbourGraph, fit_kernel
-    from groupwise.proportions._absolute import solve_l1
-    from groupwise.proportions._least_squares import solve_l2
+    from groupwise.solvers.interior import solve_l1
+    from groupwise.solvers.least_squares import solve_l2
 
     kernel = fit_kernel("rbf", 0.7, data.X)
     assert isinstance(kernel, Kernel)
@@ -137,8 +138,8 @@ def one_fold(base, data, groups, target, fold, rho):
     settings = replace(base, gamma1=gamma1, gamma2=rho * gamma1)
     b = target[part.names]
     if settings.loss == "l2":
-        beta, bias = solve_l2(G, b, gamma1, sizes)
-        beta, bias = beta[:, 0], bias[0]
+        solution = solve_l2(G, b, gamma1, sizes)
+        beta, bias = solution.beta[:, 0], solution.bias[0]
     else:
         solution = solve_l1(G, b[:, 0], gamma1, sizes, settings.epsilon)
         beta, bias = solution.beta, solution.bias
@@ -153,19 +154,19 @@ def test_closed_form_selects_what_refitting_selects_without_graph(blobs):
     target = groups.one_per_group(blobs.y.to_numpy(float))
     target = target[:, 1:] - target[:, :1]
     grid = Grid.of("rbf", (0.7,), (0.0,), (0.1,))
-    selection = select(Settings(), blobs.X, groups, target, grid, goal="induction", n_folds=5)
-    settings = Settings(width=0.7, gamma1=selection.gamma1)
+    selection = select(ManifoldSettings(), blobs.X, groups, target, grid, goal="induction", cv=5)
+    settings = ManifoldSettings(width=0.7, gamma1=selection.gamma1)
     total = 0.0
     from groupwise.kernels import fit_kernel
-    from groupwise.proportions._least_squares import solve_l2
+    from groupwise.solvers.least_squares import solve_l2
 
     G = fit_kernel("rbf", 0.7, blobs.X).group_gram(blobs.X, groups)
     for i in range(groups.n_groups):
         rest = np.delete(np.arange(groups.n_groups), i)
-        beta, bias = solve_l2(
+        found = solve_l2(
             G[np.ix_(rest, rest)], target[rest], settings.gamma1, groups.sizes[rest] * 1.0
         )
-        miss = target[i] - G[i, rest] @ beta - bias * groups.sizes[i]
+        miss = target[i] - G[i, rest] @ found.beta - found.bias * groups.sizes[i]
         total += float(miss[0] ** 2) / groups.sizes[i]
     assert selection.error[0, 0, 0] == pytest.approx(total / groups.n_groups, rel=1e-6)
 
@@ -250,8 +251,8 @@ def test_regression_from_values_means_and_totals(loss):
 
 def test_regression_of_groups_of_one_is_kernel_ridge():
     X, y, _ = regression_data()
-    model = ManifoldAOCRegressor(gamma1=0.2, bias=False).fit(X, y)
-    parent = KernelRidge(alpha=0.2, kernel="rbf", gamma=0.5 / model.model_.kernel.sigma**2)
+    model = ManifoldAOCRegressor(gamma1=0.2, fit_intercept=False).fit(X, y)
+    parent = KernelRidge(alpha=0.2, kernel="rbf", gamma=0.5 / model.function_.kernel.sigma**2)
     np.testing.assert_allclose(model.predict(X), parent.fit(X, y).predict(X), atol=1e-9)
 
 
@@ -267,7 +268,7 @@ def test_regression_takes_ids_from_a_column():
 
 
 def test_targets_by_hand(blobs, iris):
-    from groupwise.proportions._input import check_aggregates
+    from groupwise.proportions.inputs import check_aggregates
 
     data = check_aggregates(ManifoldAOCClassifier(), blobs.X, blobs.y, blobs.groups)
     np.testing.assert_array_equal(

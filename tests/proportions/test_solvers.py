@@ -8,12 +8,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVR
 
-import groupwise.proportions._absolute as absolute
+import groupwise.solvers.interior as interior
 from groupwise import Groups
 from groupwise.kernels import LandmarkFeatures, NeighbourGraph
-from groupwise.proportions._absolute import solve_l1
-from groupwise.proportions._least_squares import GroupSpectrum, solve_l2
-from groupwise.proportions._manifold import Settings, fit_manifold, membership
+from groupwise.proportions.manifold.problem import ManifoldSettings, fit_manifold, membership
+from groupwise.solvers.interior import solve_l1
+from groupwise.solvers.least_squares import GramSpectrum, solve_l2
 
 LEVELS = ["row", "group"]
 
@@ -47,7 +47,7 @@ def pieces(X, groups, settings):
 @pytest.mark.parametrize("seed", range(3))
 def test_l2_is_the_direct_solution_of_the_penalised_least_squares(level, bias, seed):
     X, groups, b = problem(seed, outputs=2)
-    settings = Settings(level, "l2", width=0.15, gamma1=0.3, gamma2=0.8, bias=bias)
+    settings = ManifoldSettings(level, "l2", width=0.15, gamma1=0.3, gamma2=0.8, fit_intercept=bias)
     _, values = fit_manifold(settings, X, groups, b)
     K, A, M = pieces(X, groups, settings)
     # unknowns: the values f of eq. (12) or (26) and the bias
@@ -62,7 +62,7 @@ def test_l2_is_the_direct_solution_of_the_penalised_least_squares(level, bias, s
 @pytest.mark.parametrize("seed", range(3))
 def test_row_l2_without_bias_is_equation_16(seed):
     X, groups, b = problem(seed)
-    settings = Settings("row", "l2", width=0.3, gamma1=0.3, gamma2=0.8, bias=False)
+    settings = ManifoldSettings("row", "l2", width=0.3, gamma1=0.3, gamma2=0.8, fit_intercept=False)
     _, values = fit_manifold(settings, X, groups, b)
     K, A, R = pieces(X, groups, settings)
     alpha = np.linalg.pinv(K @ A.T @ A @ K + 0.3 * K + 0.8 * K @ R @ K) @ K @ A.T @ b
@@ -71,7 +71,9 @@ def test_row_l2_without_bias_is_equation_16(seed):
 
 def test_group_l2_without_bias_is_equation_26():
     X, groups, b = problem(1)
-    settings = Settings("group", "l2", width=0.3, gamma1=0.3, gamma2=0.8, bias=False)
+    settings = ManifoldSettings(
+        "group", "l2", width=0.3, gamma1=0.3, gamma2=0.8, fit_intercept=False
+    )
     _, values = fit_manifold(settings, X, groups, b)
     K, A, _ = pieces(X, groups, settings)
     K_b = A @ K @ A.T
@@ -118,8 +120,8 @@ def test_l1_is_the_quadratic_program_of_the_paper(level, bias, seed):
     """Eqs. (13)-(15) in the values of f, the bias and the slacks, by HiGHS."""
     X, groups, b = problem(seed)
     gamma1, gamma2, epsilon = 0.05, 0.1, 0.2
-    settings = Settings(
-        level, "l1", width=0.15, gamma1=gamma1, gamma2=gamma2, bias=bias, epsilon=epsilon
+    settings = ManifoldSettings(
+        level, "l1", width=0.15, gamma1=gamma1, gamma2=gamma2, fit_intercept=bias, epsilon=epsilon
     )
     _, values = fit_manifold(settings, X, groups, b)
     K, A, M = pieces(X, groups, settings)
@@ -164,7 +166,7 @@ def test_l1_proves_itself_optimal(gamma1, with_bias):
     G, b = F @ F.T, 4 * F[:, 0] + rng.normal(size=40)
     sizes = rng.randint(1, 9, size=40).astype(float) if with_bias else None
     solution = solve_l1(G, b, gamma1, sizes, 0.1)
-    assert -1e-12 <= solution.gap <= 1e-9
+    assert solution.certificate.is_optimal(1e-9) and solution.certificate.relative_gap >= -1e-12
     assert np.abs(solution.beta).max() <= 0.5 / gamma1 * (1 + 1e-12)
     if with_bias:
         assert abs(sizes @ solution.beta) <= 1e-8 * np.abs(solution.beta).sum()
@@ -174,7 +176,7 @@ def test_l1_of_groups_of_one_is_the_svr_of_scikit_learn():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(50, 2))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
-    settings = Settings("row", "l1", width=1.0, gamma1=0.05, epsilon=0.05)
+    settings = ManifoldSettings("row", "l1", width=1.0, gamma1=0.05, epsilon=0.05)
     model, values = fit_manifold(settings, X, Groups.singletons(50), y[:, None])
     svr = SVR(C=10.0, epsilon=0.05, gamma=0.5 / model.kernel.sigma**2, tol=1e-9).fit(X, y)
     # libsvm keeps kernel values in single precision
@@ -193,7 +195,7 @@ def test_l1_without_bias_is_the_mirrored_svr():
 
 
 def test_an_unfinished_l1_solution_is_not_passed_off_as_one(monkeypatch):
-    monkeypatch.setattr(absolute, "_MAX_STEPS", 2)
+    monkeypatch.setattr(interior, "_MAX_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         solve_l1(np.eye(4), np.arange(4.0), 0.1, None, 0.1)
 
@@ -205,12 +207,12 @@ def test_leaving_one_group_out_in_closed_form_is_leaving_it_out(bias, n_columns)
     Z, sizes = rng.normal(size=(12, n_columns)), rng.randint(1, 6, size=12).astype(float)
     b, gammas = rng.normal(size=(12, 2)), np.array([0.02, 1.0, 30.0])
     a = sizes if bias else None
-    closed = GroupSpectrum.of_factor(Z).left_out_residuals(b, gammas, a)
+    closed = GramSpectrum.of_factor(Z).left_out_residuals(b, gammas, a)
     for k, gamma in enumerate(gammas):
         for i in range(12):
             rest = np.delete(np.arange(12), i)
-            beta, c = solve_l2(Z[rest] @ Z[rest].T, b[rest], gamma, None if a is None else a[rest])
-            predicted = Z[i] @ Z[rest].T @ beta + c * sizes[i]
+            fitted = solve_l2(Z[rest] @ Z[rest].T, b[rest], gamma, None if a is None else a[rest])
+            predicted = Z[i] @ Z[rest].T @ fitted.beta + fitted.bias * sizes[i]
             np.testing.assert_allclose(closed[k, i], b[i] - predicted, atol=1e-8)
 
 
@@ -219,21 +221,21 @@ def test_the_spectrum_solves_like_the_solver():
     for shape in ((9, 3), (5, 8)):
         Z, sizes = rng.normal(size=shape), rng.randint(1, 6, size=shape[0]).astype(float)
         b = rng.normal(size=(shape[0], 2))
-        spectrum = GroupSpectrum.of_factor(Z)
+        spectrum = GramSpectrum.of_factor(Z)
         assert spectrum.mean_diagonal == pytest.approx(np.diag(Z @ Z.T).mean())
         for a in (None, sizes):
             beta, c = spectrum.solve(b, np.array([0.1, 2.0]), a)
             for k, gamma in enumerate((0.1, 2.0)):
-                expected, bias = solve_l2(Z @ Z.T, b, gamma, a)
-                np.testing.assert_allclose(beta[k], expected, atol=1e-9)
-                np.testing.assert_allclose(c[k], bias, atol=1e-9)
+                expected = solve_l2(Z @ Z.T, b, gamma, a)
+                np.testing.assert_allclose(beta[k], expected.beta, atol=1e-9)
+                np.testing.assert_allclose(c[k], expected.bias, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 def test_without_graph_both_levels_are_the_same(loss):
     X, groups, b = problem(0)
     row, group = (
-        fit_manifold(Settings(level, loss, gamma1=0.2), X, groups, b)[1] for level in LEVELS
+        fit_manifold(ManifoldSettings(level, loss, gamma1=0.2), X, groups, b)[1] for level in LEVELS
     )
     np.testing.assert_array_equal(row, group)
 
@@ -243,9 +245,16 @@ def test_without_graph_both_levels_are_the_same(loss):
 @pytest.mark.parametrize("bias", [True, False])
 def test_all_rows_as_landmarks_give_the_exact_solution(level, loss, bias):
     X, groups, b = problem(2)
-    exact = Settings(level, loss, width=0.4, gamma1=0.2, gamma2=0.5, bias=bias)
-    on_landmarks = Settings(
-        level, loss, width=0.4, gamma1=0.2, gamma2=0.5, bias=bias, n_components=24, random_state=0
+    exact = ManifoldSettings(level, loss, width=0.4, gamma1=0.2, gamma2=0.5, fit_intercept=bias)
+    on_landmarks = ManifoldSettings(
+        level,
+        loss,
+        width=0.4,
+        gamma1=0.2,
+        gamma2=0.5,
+        fit_intercept=bias,
+        n_components=24,
+        random_state=0,
     )
     (_, expected), (_, values) = (
         fit_manifold(settings, X, groups, b) for settings in (exact, on_landmarks)
@@ -256,12 +265,14 @@ def test_all_rows_as_landmarks_give_the_exact_solution(level, loss, bias):
 @pytest.mark.parametrize("bias", [True, False])
 def test_fewer_landmarks_than_groups_solve_in_the_features(bias):
     X, groups, b = problem(2)
-    settings = Settings("row", "l2", gamma1=0.2, bias=bias, n_components=3, random_state=0)
+    settings = ManifoldSettings(
+        "row", "l2", gamma1=0.2, fit_intercept=bias, n_components=3, random_state=0
+    )
     model, values = fit_manifold(settings, X, groups, b)
     features = LandmarkFeatures.fit(model.kernel, model.rows)
     sums = features.group_sums(X, groups)
-    beta, c = solve_l2(sums @ sums.T, b, 0.2, groups.sizes.astype(float) if bias else None)
-    expected = features.transform(X) @ sums.T @ beta + c
+    direct = solve_l2(sums @ sums.T, b, 0.2, groups.sizes.astype(float) if bias else None)
+    expected = features.transform(X) @ sums.T @ direct.beta + direct.bias
     np.testing.assert_allclose(values, expected, atol=1e-9)
 
 
@@ -276,10 +287,10 @@ def test_corrected_support_vectors_and_the_interior_point_method_agree(equal, ep
     gamma1 = 0.05 * np.diag(G).mean()
     quick = solve_l1(G, b, gamma1, sizes, epsilon)
     refused = SimpleNamespace(gap=1.0)
-    monkeypatch.setattr(absolute, "_by_support_vectors", lambda *problem: refused)
+    monkeypatch.setattr(interior, "_by_support_vectors", lambda *problem: refused)
     other = solve_l1(G, b, gamma1, sizes, epsilon)
-    assert quick.gap <= 1e-9 and other.gap <= 1e-9
-    np.testing.assert_allclose(quick.primal, other.primal, rtol=1e-8)
+    assert quick.certificate.is_optimal(1e-9) and other.certificate.is_optimal(1e-9)
+    np.testing.assert_allclose(quick.objective, other.objective, rtol=1e-8)
     np.testing.assert_allclose(G @ quick.beta, G @ other.beta, atol=1e-5)
 
 

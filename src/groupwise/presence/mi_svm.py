@@ -1,22 +1,20 @@
 """mi-SVM and MI-SVM (Andrews, Tsochantaridis and Hofmann 2002)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise.presence._machine import Machine, Plane, make_machine
-from groupwise.presence._partner import Bags, BinaryPresenceClassifier
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.presence.bags import Bags
+from groupwise.presence.base import BasePresenceClassifier
+from groupwise.presence.repeated_svm import KernelPlane, RepeatedSVM, make_repeated_svm
 
 __all__ = ["MISVMClassifier"]
 
-_VARIANTS = ("rows", "witness")
 
-
-class MISVMClassifier(BinaryPresenceClassifier):
+class MISVMClassifier(BasePresenceClassifier):
     r"""Support vector machines for presence: labels of rows, or witnesses, chosen in turn.
 
     ``variant="rows"`` is mi-SVM, which seeks labels for the rows of positive groups, at least one
@@ -39,9 +37,9 @@ class MISVMClassifier(BinaryPresenceClassifier):
     n_components : int, default=None
         Approximate the Gaussian by so many landmark features, with a linear machine: for tens of
         thousands of rows.
-    balanced : bool, default=True
-        Let positive and negative rows weigh the same in all, in every round; otherwise every row
-        weighs the same, as in the paper.
+    class_weight : {"balanced", None}, default="balanced"
+        ``"balanced"``: positive and negative rows weigh the same in all, in every round. ``None``:
+        every row weighs the same, as in the paper.
     max_iter : int, default=30
         Rounds at most.
     group_column : str, default=None
@@ -80,22 +78,22 @@ class MISVMClassifier(BinaryPresenceClassifier):
         kernel: str = "rbf",
         width: float = 1.0,
         n_components: int | None = None,
-        balanced: bool = True,
+        class_weight: str | None = "balanced",
         max_iter: int = 30,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.variant = variant
         self.C = C
         self.kernel = kernel
         self.width = width
         self.n_components = n_components
-        self.balanced = balanced
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "MISVMClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "MISVMClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -110,13 +108,14 @@ class MISVMClassifier(BinaryPresenceClassifier):
         -------
         self : MISVMClassifier
         """
-        if self.variant not in _VARIANTS:
-            raise ValueError(f"variant must be one of {_VARIANTS}, got {self.variant!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        bags = self._bags(X, y, groups)
+        check_choice("variant", self.variant, ("rows", "witness"))
+        check_number("C", self.C, "(0, inf)")
+        check_number("n_components", self.n_components, "[1, inf)", whole=True, none=True)
+        check_choice("class_weight", self.class_weight, ("balanced",), none=True)
+        check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
+        bags = self._check_bags(X, y, groups)
         rows = bags.X if self.variant == "rows" else _with_means(bags)
-        machine = make_machine(
+        machine = make_repeated_svm(
             rows,
             C=self.C,
             kernel=self.kernel,
@@ -125,23 +124,17 @@ class MISVMClassifier(BinaryPresenceClassifier):
             rng=check_random_state(self.random_state),
         )
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
-        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, self.balanced)
+        balanced = self.class_weight == "balanced"
+        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, balanced)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Score of each row.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return self.plane_.score(self._rows(X))
+    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+        return self.plane_.score(X)
 
 
 def _train(
-    machine: Machine, rows: NDArray[np.intp], target: NDArray[np.intp], balanced: bool
-) -> tuple[Plane, NDArray[Any]]:
+    machine: RepeatedSVM, rows: NDArray[np.intp], target: NDArray[np.intp], balanced: bool
+) -> tuple[KernelPlane, NDArray[np.float64]]:
     """Train with a mean weight of one."""
     if not balanced:
         return machine.fit(rows, target, np.ones(len(target)))
@@ -149,7 +142,7 @@ def _train(
     return machine.fit(rows, target, (len(target) / 2.0 / n)[target])
 
 
-def _best_rows(score: NDArray[Any], bags: Bags) -> NDArray[np.intp]:
+def _best_rows(score: NDArray[np.float64], bags: Bags) -> NDArray[np.intp]:
     """The first of the best rows of each group."""
     top = bags.groups.spread(bags.groups.max(score)) == score
     rows = np.flatnonzero(top)
@@ -157,8 +150,8 @@ def _best_rows(score: NDArray[Any], bags: Bags) -> NDArray[np.intp]:
 
 
 def _choose_labels(
-    machine: Machine, bags: Bags, max_iter: int, balanced: bool
-) -> tuple[Plane, int]:
+    machine: RepeatedSVM, bags: Bags, max_iter: int, balanced: bool
+) -> tuple[KernelPlane, int]:
     """mi-SVM: the rows of positive groups take the label of their score, the best one +1."""
     positive = bags.positive_row
     every = np.arange(len(positive))
@@ -172,7 +165,7 @@ def _choose_labels(
     return plane, len(seen)
 
 
-def _with_means(bags: Bags) -> Any:
+def _with_means(bags: Bags) -> Rows:
     """The rows, and the mean of each positive group behind them."""
     sizes = bags.groups.sizes
     codes = bags.groups.codes
@@ -189,8 +182,8 @@ def _with_means(bags: Bags) -> Any:
 
 
 def _choose_witnesses(
-    machine: Machine, bags: Bags, max_iter: int, balanced: bool
-) -> tuple[Plane, int]:
+    machine: RepeatedSVM, bags: Bags, max_iter: int, balanced: bool
+) -> tuple[KernelPlane, int]:
     """MI-SVM: rows of negative groups, and of each positive group its mean, then its best row."""
     n_rows = bags.groups.n_rows
     negative = np.flatnonzero(~bags.positive_row)
