@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +21,7 @@ __all__ = ["BasePresenceClassifier", "GroupScoreMixin", "dense", "logistic_proba
 
 def dense(X: Rows) -> NDArray[np.float64]:
     """Rows as a dense table of floats."""
-    return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
 def logistic_proba(score: NDArray[np.float64]) -> NDArray[np.float64]:

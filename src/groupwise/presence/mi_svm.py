@@ -1,5 +1,8 @@
 """mi-SVM and MI-SVM (Andrews, Tsochantaridis and Hofmann 2002)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
@@ -37,8 +40,9 @@ class MISVMClassifier(BasePresenceClassifier):
     n_components : int, default=None
         Approximate the Gaussian by so many landmark features, with a linear machine: for tens of
         thousands of rows.
-    class_weight : {"balanced", None}, default="balanced"
-        ``"balanced"``: positive and negative rows weigh the same in all, in every round. ``None``:
+    class_weight : {"balanced", None} or dict, default="balanced"
+        ``"balanced"``: positive and negative rows weigh the same in all, in every round. A dict has
+        the weight of each class; classes it does not name weigh 1. ``None``:
         every row weighs the same, as in the paper.
     max_iter : int, default=30
         Rounds at most.
@@ -78,7 +82,7 @@ class MISVMClassifier(BasePresenceClassifier):
         kernel: str = "rbf",
         width: float = 1.0,
         n_components: int | None = None,
-        class_weight: str | None = "balanced",
+        class_weight: str | Mapping[Any, float] | None = "balanced",
         max_iter: int = 30,
         group_column: str | None = None,
         random_state: RandomState = None,
@@ -111,7 +115,8 @@ class MISVMClassifier(BasePresenceClassifier):
         check_choice("variant", self.variant, ("rows", "witness"))
         check_number("C", self.C, "(0, inf)")
         check_number("n_components", self.n_components, "[1, inf)", whole=True, none=True)
-        check_choice("class_weight", self.class_weight, ("balanced",), none=True)
+        if not isinstance(self.class_weight, Mapping):
+            check_choice("class_weight", self.class_weight, ("balanced",), none=True)
         check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
         bags = self._check_bags(X, y, groups)
         rows = bags.X if self.variant == "rows" else _with_means(bags)
@@ -124,22 +129,34 @@ class MISVMClassifier(BasePresenceClassifier):
             rng=check_random_state(self.random_state),
         )
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
-        balanced = self.class_weight == "balanced"
-        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, balanced)
+        weight = _class_weight(self.class_weight, self.classes_)
+        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, weight)
         return self
 
     def _score_rows(self, X: Rows) -> NDArray[np.float64]:
         return self.plane_.score(X)
 
 
+def _class_weight(
+    class_weight: str | Mapping[Any, float] | None, classes: NDArray[Any]
+) -> NDArray[np.float64] | None:
+    """Weight of a row of each class; ``None`` where it depends on how many there are."""
+    if class_weight == "balanced":
+        return None
+    given = class_weight if isinstance(class_weight, Mapping) else {}
+    return np.array([given.get(name, 1.0) for name in classes.tolist()])
+
+
 def _train(
-    machine: RepeatedSVM, rows: NDArray[np.intp], target: NDArray[np.intp], balanced: bool
+    machine: RepeatedSVM,
+    rows: NDArray[np.intp],
+    target: NDArray[np.intp],
+    class_weight: NDArray[np.float64] | None,
 ) -> tuple[KernelPlane, NDArray[np.float64]]:
-    """Train with a mean weight of one."""
-    if not balanced:
-        return machine.fit(rows, target, np.ones(len(target)))
-    n = np.bincount(target, minlength=2)
-    return machine.fit(rows, target, (len(target) / 2.0 / n)[target])
+    """Train with the weights of the classes; balanced ones have a mean of one."""
+    if class_weight is None:
+        class_weight = len(target) / 2.0 / np.bincount(target, minlength=2)
+    return machine.fit(rows, target, class_weight[target])
 
 
 def _best_rows(score: NDArray[np.float64], bags: Bags) -> NDArray[np.intp]:
@@ -150,7 +167,7 @@ def _best_rows(score: NDArray[np.float64], bags: Bags) -> NDArray[np.intp]:
 
 
 def _choose_labels(
-    machine: RepeatedSVM, bags: Bags, max_iter: int, balanced: bool
+    machine: RepeatedSVM, bags: Bags, max_iter: int, class_weight: NDArray[np.float64] | None
 ) -> tuple[KernelPlane, int]:
     """mi-SVM: the rows of positive groups take the label of their score, the best one +1."""
     positive = bags.positive_row
@@ -159,7 +176,7 @@ def _choose_labels(
     seen: set[bytes] = set()
     while target.tobytes() not in seen and len(seen) < max_iter:  # new labels, not a circle
         seen.add(target.tobytes())
-        plane, score = _train(machine, every, target, balanced)
+        plane, score = _train(machine, every, target, class_weight)
         target = ((score > 0) & positive).astype(np.intp)
         target[_best_rows(score, bags)[bags.y_group == 1]] = 1
     return plane, len(seen)
@@ -182,7 +199,7 @@ def _with_means(bags: Bags) -> Rows:
 
 
 def _choose_witnesses(
-    machine: RepeatedSVM, bags: Bags, max_iter: int, balanced: bool
+    machine: RepeatedSVM, bags: Bags, max_iter: int, class_weight: NDArray[np.float64] | None
 ) -> tuple[KernelPlane, int]:
     """MI-SVM: rows of negative groups, and of each positive group its mean, then its best row."""
     n_rows = bags.groups.n_rows
@@ -193,6 +210,6 @@ def _choose_witnesses(
     while witness.tobytes() not in seen and len(seen) < max_iter:
         seen.add(witness.tobytes())
         rows = np.concatenate([negative, witness])
-        plane, score = _train(machine, rows, target, balanced)
+        plane, score = _train(machine, rows, target, class_weight)
         witness = _best_rows(score[:n_rows], bags)[bags.y_group == 1]
     return plane, len(seen)

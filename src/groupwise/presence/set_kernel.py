@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.svm import SVC
 
 from groupwise._typing import Ids, MatrixLike, Rows
@@ -105,7 +104,7 @@ class SetKernelClassifier(GroupScoreMixin, BasePresenceClassifier):
         """Rows in groups as they are, or one line of statistics per group."""
         if self.kind == "normalised":
             return X, groups
-        dense = X.toarray() if issparse(X) else X
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
         lines = np.hstack([-groups.max(-dense), groups.max(dense)])
         return lines, Groups.singletons(len(lines))
 

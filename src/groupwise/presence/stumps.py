@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from groupwise._typing import Rows
 from groupwise.inputs.parameters import check_number
@@ -45,7 +45,7 @@ class Stumps(Recipe):
     def bind(self, X: Rows) -> "BoundStumps":
         """Rank the rows in every feature."""
         check_number("max_thresholds", self.max_thresholds, "[1, inf)", whole=True, none=True)
-        rows = X.toarray() if issparse(X) else np.asarray(X)
+        rows = X if isinstance(X, np.ndarray) else X.toarray()
         cuts = [_thresholds(rows[:, j], self.max_thresholds) for j in range(rows.shape[1])]
         return BoundStumps(rows, cuts)
 
@@ -150,7 +150,7 @@ class StumpSum:
 
     def score(self, X: Rows) -> NDArray[np.float64]:
         columns = X[:, self.feature]
-        columns = columns.toarray() if issparse(columns) else columns
+        columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
         above = (columns > self.threshold).astype(np.float64)
         return above @ (2.0 * self.weight) - self.weight.sum(axis=0)
 

@@ -94,7 +94,11 @@ def solve_exact(
     )
     best = first
     if found.x is not None:
-        best = min(first, for_labels(gram, np.rint(found.x[-n:]), C), key=lambda s: s.objective)
+        best = min(
+            first,
+            for_labels(gram, np.rint(found.x[-n:]).astype(np.intp), C),
+            key=lambda s: s.objective,
+        )
     # Stopped before the first relaxation was solved, HiGHS has no bound; zero always is one.
     bound = 0.0 if found.mip_dual_bound is None else float(found.mip_dual_bound)
     bound = min(max(bound, 0.0), best.objective)
@@ -103,10 +107,9 @@ def solve_exact(
     return replace(best, certificate=proof, status=status)
 
 
-def for_labels(gram: NDArray[np.float64], codes: NDArray[np.float64], C: float) -> ExactSVM:
+def for_labels(gram: NDArray[np.float64], codes: NDArray[np.intp], C: float) -> ExactSVM:
     """The linear-programming machine for given labels: the same program without a choice."""
     n = len(gram)
-    codes = codes.astype(np.intp)
     sign = np.where(codes == 1, 1.0, -1.0)
     signed = sign[:, None] * gram
     found = linprog(

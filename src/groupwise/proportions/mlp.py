@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
@@ -120,7 +119,7 @@ class MLPAOCClassifier(BaseProportionsClassifier):
         from groupwise.proportions.torch_training import train_network
 
         rng = check_random_state(self.random_state)
-        rows = data.X.toarray() if issparse(data.X) else data.X
+        rows = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
         self._centre = rows.mean(axis=0)
         self._scale = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
         sizes = [rows.shape[1], *self.hidden_layer_sizes, data.n_classes]
@@ -139,7 +138,7 @@ class MLPAOCClassifier(BaseProportionsClassifier):
         return self._proba(data.X)
 
     def _proba(self, X: Rows) -> NDArray[Any]:
-        rows = X.toarray() if issparse(X) else X
+        rows = X if isinstance(X, np.ndarray) else X.toarray()
         return softmax(forward(self.layers_, (rows - self._centre) / self._scale), axis=1)
 
 

@@ -45,7 +45,7 @@ def used_hypotheses(
         # equal hypotheses are summed up, so that each is evaluated once
         distinct, place = np.unique(columns.number[mine], return_inverse=True)
         signed = (columns.sign * weight)[mine]
-        total = np.bincount(place, signed, minlength=len(distinct))
+        total = np.bincount(place, signed, minlength=len(distinct)).astype(np.float64)
         outputs.append(master.pool.combine(distinct, total))
     return ProgramEnsemble(outputs), weight
 

@@ -136,8 +136,8 @@ class Lifted:
         lines = csr_array((np.maximum(dual[rows], 0.0), (line, margin)), shape=shape)
         bounds = np.searchsorted(self.owner, np.arange(len(self.ambiguous) + 1))
         scale = np.ones(len(self.ambiguous))
-        duals, margin = DualLines(lines, bounds, scale), self.values @ solution.x[self._a]
-        return price_columns(problem, self.pool, duals, margin, tol=tol, n_new=self.n_new)
+        duals, now = DualLines(lines, bounds, scale), self.values @ solution.x[self._a]
+        return price_columns(problem, self.pool, duals, now, tol=tol, n_new=self.n_new)
 
     def violated(self, solution: LinearSolution, tol: float) -> list[tuple[int, int, float]]:
         """Reductions (disjunct, certain margin) of pairs whose slack does not cover them."""

@@ -103,7 +103,8 @@ class LearnerPool:
         if len(self.columns) >= self.max_queries or not weight.any():
             return
         target = (weight > 0).astype(np.intp)
-        self.columns.append(2.0 * self.run.fit(target, np.abs(weight)) - 1.0)
+        vote = 2.0 * self.run.fit(target, np.abs(weight)) - 1.0
+        self.columns.append(vote.astype(np.float64, copy=False))
 
     def blocks(self, weight: csr_array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
         numbers = np.arange(len(self.columns))

@@ -1,19 +1,14 @@
-"""The solvers with one unknown per group against direct solutions by general methods."""
-
-from types import SimpleNamespace
+"""The four AOC-manifold algorithms against direct solutions by general methods."""
 
 import highspy
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVR
 
-import groupwise.solvers.interior as interior
 from groupwise import Groups
 from groupwise.kernels import LandmarkFeatures, NeighbourGraph
 from groupwise.proportions.manifold.problem import ManifoldSettings, fit_manifold, membership
-from groupwise.solvers.interior import solve_l1
-from groupwise.solvers.least_squares import GramSpectrum, solve_l2
+from groupwise.solvers.least_squares import solve_l2
 
 LEVELS = ["row", "group"]
 
@@ -158,20 +153,6 @@ def test_l1_is_the_quadratic_program_of_the_paper(level, bias, seed):
     np.testing.assert_allclose(values[:, 0] - model_bias, x[:n], atol=1e-6)
 
 
-@pytest.mark.parametrize("gamma1", [1e-4, 1e-2, 1.0, 100.0])
-@pytest.mark.parametrize("with_bias", [True, False])
-def test_l1_proves_itself_optimal(gamma1, with_bias):
-    rng = np.random.RandomState(3)
-    F = rng.normal(size=(40, 12))
-    G, b = F @ F.T, 4 * F[:, 0] + rng.normal(size=40)
-    sizes = rng.randint(1, 9, size=40).astype(float) if with_bias else None
-    solution = solve_l1(G, b, gamma1, sizes, 0.1)
-    assert solution.certificate.is_optimal(1e-9) and solution.certificate.relative_gap >= -1e-12
-    assert np.abs(solution.beta).max() <= 0.5 / gamma1 * (1 + 1e-12)
-    if with_bias:
-        assert abs(sizes @ solution.beta) <= 1e-8 * np.abs(solution.beta).sum()
-
-
 def test_l1_of_groups_of_one_is_the_svr_of_scikit_learn():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(50, 2))
@@ -181,54 +162,6 @@ def test_l1_of_groups_of_one_is_the_svr_of_scikit_learn():
     svr = SVR(C=10.0, epsilon=0.05, gamma=0.5 / model.kernel.sigma**2, tol=1e-9).fit(X, y)
     # libsvm keeps kernel values in single precision
     np.testing.assert_allclose(values[:, 0], svr.predict(X), atol=1e-5)
-
-
-def test_l1_without_bias_is_the_mirrored_svr():
-    """Data and its mirror image have no use for an intercept."""
-    rng = np.random.RandomState(2)
-    F = rng.normal(size=(15, 6))
-    G, b = F @ F.T, F[:, 0] + 2.0
-    ours = solve_l1(G, b, 0.1, None, 0.05)
-    both = np.block([[G, -G], [-G, G]])
-    svr = SVR(kernel="precomputed", C=2.5, epsilon=0.05, tol=1e-10).fit(both, np.r_[b, -b])
-    np.testing.assert_allclose(G @ ours.beta, svr.predict(both)[:15], atol=1e-5)
-
-
-def test_an_unfinished_l1_solution_is_not_passed_off_as_one(monkeypatch):
-    monkeypatch.setattr(interior, "_MAX_STEPS", 2)
-    with pytest.warns(ConvergenceWarning, match="relative gap"):
-        solve_l1(np.eye(4), np.arange(4.0), 0.1, None, 0.1)
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("n_columns", [4, 30])
-def test_leaving_one_group_out_in_closed_form_is_leaving_it_out(bias, n_columns):
-    rng = np.random.RandomState(4)
-    Z, sizes = rng.normal(size=(12, n_columns)), rng.randint(1, 6, size=12).astype(float)
-    b, gammas = rng.normal(size=(12, 2)), np.array([0.02, 1.0, 30.0])
-    a = sizes if bias else None
-    closed = GramSpectrum.of_factor(Z).left_out_residuals(b, gammas, a)
-    for k, gamma in enumerate(gammas):
-        for i in range(12):
-            rest = np.delete(np.arange(12), i)
-            fitted = solve_l2(Z[rest] @ Z[rest].T, b[rest], gamma, None if a is None else a[rest])
-            predicted = Z[i] @ Z[rest].T @ fitted.beta + fitted.bias * sizes[i]
-            np.testing.assert_allclose(closed[k, i], b[i] - predicted, atol=1e-8)
-
-
-def test_the_spectrum_solves_like_the_solver():
-    rng = np.random.RandomState(4)
-    for shape in ((9, 3), (5, 8)):
-        Z, sizes = rng.normal(size=shape), rng.randint(1, 6, size=shape[0]).astype(float)
-        b = rng.normal(size=(shape[0], 2))
-        spectrum = GramSpectrum.of_factor(Z)
-        assert spectrum.mean_diagonal == pytest.approx(np.diag(Z @ Z.T).mean())
-        for a in (None, sizes):
-            beta, c = spectrum.solve(b, np.array([0.1, 2.0]), a)
-            for k, gamma in enumerate((0.1, 2.0)):
-                expected = solve_l2(Z @ Z.T, b, gamma, a)
-                np.testing.assert_allclose(beta[k], expected.beta, atol=1e-9)
-                np.testing.assert_allclose(c[k], expected.bias, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
@@ -274,26 +207,3 @@ def test_fewer_landmarks_than_groups_solve_in_the_features(bias):
     direct = solve_l2(sums @ sums.T, b, 0.2, groups.sizes.astype(float) if bias else None)
     expected = features.transform(X) @ sums.T @ direct.beta + direct.bias
     np.testing.assert_allclose(values, expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("equal", [True, False])
-@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
-def test_corrected_support_vectors_and_the_interior_point_method_agree(equal, epsilon, monkeypatch):
-    rng = np.random.default_rng(int(10 * epsilon))
-    m = 40
-    sizes = np.full(m, 7.0) if equal else rng.integers(5, 12, size=m).astype(float)
-    rows = rng.normal(size=(m, 8)) * np.sqrt(sizes)[:, None]
-    G, b = rows @ rows.T, np.round(sizes * rng.uniform(-1, 1, size=m))
-    gamma1 = 0.05 * np.diag(G).mean()
-    quick = solve_l1(G, b, gamma1, sizes, epsilon)
-    refused = SimpleNamespace(gap=1.0)
-    monkeypatch.setattr(interior, "_by_support_vectors", lambda *problem: refused)
-    other = solve_l1(G, b, gamma1, sizes, epsilon)
-    assert quick.certificate.is_optimal(1e-9) and other.certificate.is_optimal(1e-9)
-    np.testing.assert_allclose(quick.objective, other.objective, rtol=1e-8)
-    np.testing.assert_allclose(G @ quick.beta, G @ other.beta, atol=1e-5)
-
-
-def test_l1_of_nothing_to_fit():
-    solution = solve_l1(np.eye(4), np.zeros(4), 0.1, np.ones(4), 0.1)
-    np.testing.assert_array_equal(solution.beta, 0.0)

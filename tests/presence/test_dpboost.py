@@ -1,12 +1,9 @@
-"""LPBoost and DPBoost as estimators."""
+"""DPBoost: by hand, its parent, its bounds, its limits."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.tree import DecisionTreeClassifier
 
-from groupwise import Groups, HistTrees, SBoostClassifier
-from groupwise.datasets import make_presence_bags
 from groupwise.exceptions import GroupDataError
 from groupwise.presence import (
     Balls,
@@ -15,24 +12,7 @@ from groupwise.presence import (
     LPBoostClassifier,
     Stumps,
 )
-from groupwise.rules import Presence, get_rule
-
-
-@pytest.fixture(scope="module")
-def bags():
-    return make_presence_bags(15, random_state=3)
-
-
-def test_one_stump_by_hand():
-    """Four rows on a line: one stump of weight 1 reaches every margin, no slack."""
-    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "b", "b"])
-    clf = LPBoostClassifier(Stumps(), C=1.0).fit(X, y)
-    assert clf.upper_bound_ == clf.lower_bound_ == 1.0 and clf.gap_ == 0.0
-    assert clf.ensemble_.outputs[0].threshold.tolist() == [1.5]
-    np.testing.assert_allclose(clf.decision_function([[1.4], [1.6]]), [-1.0, 1.0])
-    # C = 0.2: a stump costs 1, four slacks 0.8; no hypothesis is the cheapest model
-    none = LPBoostClassifier(Stumps(), C=0.2).fit(X, y)
-    assert none.upper_bound_ == pytest.approx(0.8) and len(none.estimator_weights_) == 0
+from groupwise.rules import Presence
 
 
 def test_witness_by_hand():
@@ -99,73 +79,6 @@ def test_exact_is_no_worse_and_closes_the_gap(bags):
     assert stopped.lower_bound_ <= exact.upper_bound_ + 1e-9 <= stopped.upper_bound_ + 2e-9
 
 
-@pytest.mark.parametrize(
-    "learner", [HistTrees(2, n_threads=1), DecisionTreeClassifier(max_depth=2, random_state=0)]
-)
-def test_weak_learners_that_are_asked(bags, learner):
-    clf = DPBoostClassifier(learner, nu=0.05, cut_rounds=2, max_queries=30, random_state=0)
-    clf.fit(bags.X, bags.y, groups=bags.groups)
-    assert clf.lower_bound_ <= clf.upper_bound_ + 1e-9
-    assert clf.score(bags.X, bags.y, groups=bags.groups) > 0.9
-    with pytest.raises(ValueError, match="searched whole"):
-        DPBoostClassifier(learner, exact=True).fit(bags.X, bags.y, groups=bags.groups)
-
-
-def test_pools_are_weak_learners_of_the_library_too(bags):
-    for pool in (Stumps(), Balls(10), FixedPool([_Sign(0), _Sign(1)])):
-        clf = SBoostClassifier(pool, n_estimators=4).fit(bags.X, bags.y, groups=bags.groups)
-        assert len(clf.estimator_weights_) >= 1
-        assert np.isfinite(clf.predict_proba(bags.X)).all()
-
-
-class _Sign:
-    def __init__(self, feature):
-        self.feature = feature
-
-    def predict(self, X):
-        return np.where(X[:, self.feature] > 0.5, 1, -1)
-
-
-def test_stump_scores_are_sums_over_rows():
-    rng = np.random.RandomState(0)
-    X = np.column_stack([rng.normal(size=20), rng.randint(3, size=20), np.ones(20)])
-    for most in (None, 4):
-        pool = Stumps(most).bind(X)
-        H = pool.values(np.arange(len(pool.feature)))
-        above = X[:, pool.feature] > pool.threshold
-        np.testing.assert_array_equal(H, np.where(above, 1.0, -1.0))
-        weight = csr_array(rng.normal(size=(3, 20)))
-        found = np.full((3, H.shape[1]), np.nan)
-        for numbers, score in pool.blocks(weight):
-            found[:, numbers] = score
-        np.testing.assert_allclose(found, weight @ H, atol=1e-12)
-        total = pool.combine(np.array([0, 2]), np.array([0.5, -2.0])).score(X)
-        np.testing.assert_allclose(total, H[:, [0, 2]] @ [0.5, -2.0])
-
-
-def test_a_ball_is_a_thresholded_rbf_feature():
-    X = np.random.RandomState(0).normal(size=(12, 2))
-    pool = Balls(3, max_radii=None).bind(X)
-    H = pool.values(np.arange(len(pool.stumps.feature)))
-    centre, radius = pool.centres[pool.stumps.feature], pool.stumps.threshold
-    rbf = np.exp(-((X[:, None] - centre) ** 2).sum(axis=2))
-    height = np.exp(-(np.maximum(radius, 0) ** 2))
-    inside = rbf[:, 1:] > height[1:]
-    np.testing.assert_array_equal(H[:, 1:] < 0, inside)
-    ensemble = pool.combine(np.array([0, 5, 7]), np.array([1.0, 2.0, -0.5]))
-    np.testing.assert_allclose(ensemble.score(X), H[:, [0, 5, 7]] @ [1.0, 2.0, -0.5])
-    *_, last = ensemble.staged_score(X)
-    np.testing.assert_allclose(last, ensemble.score(X))
-
-
-@pytest.mark.parametrize("pool", [Balls(), Stumps()])
-def test_where_nothing_separates_every_score_is_zero(pool):
-    X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    clf = LPBoostClassifier(pool, nu=0.5).fit(X, np.array([0, 1, 0, 1]))
-    assert np.array_equal(clf.decision_function(X), np.zeros(4))
-    assert len(clf.estimator_weights_) == 0
-
-
 def test_a_positive_group_without_a_separable_row_pays_its_slack():
     """Copies of negative rows: no witness can help, and the bounds say what it costs."""
     X = np.array([[0.0], [1.0], [0.0], [1.0], [3.0]])
@@ -226,15 +139,6 @@ def test_three_classes_with_a_background():
     assert clf.rule_ == Presence(2) and len(clf.ensemble_.outputs) == 3
     with pytest.raises(GroupDataError, match="'nothing'"):
         clf.set_params(background="nothing").fit(X, label[groups], groups=groups)
-
-
-def test_the_rule_of_two_classes_is_any(bags):
-    proba = np.random.RandomState(0).dirichlet([1, 1], len(bags.X))
-    groups = Groups(bags.groups)
-    np.testing.assert_allclose(
-        Presence(0).combine(proba, groups), get_rule("any").combine(proba, groups)
-    )
-    assert Presence(None).combine(np.zeros((2, 3)), Groups([0, 0])).tolist() == [[1 / 3] * 3]
 
 
 @pytest.mark.parametrize(
