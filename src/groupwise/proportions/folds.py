@@ -23,6 +23,10 @@ class Splitter(Protocol):
         self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]: ...
 
+    def get_n_splits(
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int: ...
+
 
 def check_cv(cv: int | Splitter) -> None:
     """Refuse what is neither a number of folds nor a splitter."""
