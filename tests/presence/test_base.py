@@ -15,7 +15,7 @@ from groupwise.presence import (
     SetKernelClassifier,
 )
 
-PARTNERS = [
+CLASSIFIERS = [
     MISVMClassifier(),
     MISVMClassifier("witness"),
     MISVMClassifier("witness", kernel="linear"),
@@ -30,10 +30,10 @@ PARTNERS = [
 ]
 
 
-NAMES = [" ".join(repr(p).split()) for p in PARTNERS]
+NAMES = [" ".join(repr(p).split()) for p in CLASSIFIERS]
 
 
-@pytest.mark.parametrize("estimator", PARTNERS, ids=NAMES)
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=NAMES)
 def test_easy_groups_are_told_apart(estimator, easy):
     X, y, groups = easy
     train = groups < 20
@@ -44,7 +44,7 @@ def test_easy_groups_are_told_apart(estimator, easy):
     assert accuracy >= (0.8 if isinstance(model, SetKernelClassifier | APRClassifier) else 0.95)
 
 
-@pytest.mark.parametrize("estimator", PARTNERS, ids=NAMES)
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=NAMES)
 def test_sparse_rows_are_the_same_rows(estimator, easy):
     X, y, groups = easy
     dense = estimator.fit(X, y, groups=groups).predict_groups_proba(X, groups=groups)
@@ -56,7 +56,7 @@ def test_sparse_rows_are_the_same_rows(estimator, easy):
     )
 
 
-@pytest.mark.parametrize("estimator", PARTNERS, ids=NAMES)
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=NAMES)
 def test_copies_constants_and_hopeless_groups(estimator):
     X = np.column_stack([np.repeat([0.0, 1.0, 2.0, 0.0], 3), np.ones(12)])
     y, groups = np.repeat([0, 0, 1, 1], 3), np.repeat([0, 1, 2, 3], 3)  # group 3 copies group 0

@@ -1,4 +1,4 @@
-"""Every public estimator of the room: scikit-learn's checks and the library's own."""
+"""Every public estimator of the package: scikit-learn's checks and the library's own."""
 
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks

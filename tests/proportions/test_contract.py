@@ -1,4 +1,4 @@
-"""Every public estimator of the room: scikit-learn's checks, the library's, and the room's own."""
+"""Every public estimator of the package: scikit-learn's checks, the library's, and its own."""
 
 from importlib.util import find_spec
 

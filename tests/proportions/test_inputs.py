@@ -1,4 +1,4 @@
-"""The door: labels, shares, counts and totals become one line per group."""
+"""Labels, shares, counts and totals become one line per group."""
 
 import numpy as np
 import pandas as pd

@@ -114,8 +114,8 @@ class GroupVoteClassifier(BaseGroupClassifier):
         check_is_fitted(self)
         encoded = self._groups_of(X, groups)
         rows = self._scaled(check_rows(self, self._features(X)))
-        said = [member.predict_groups_proba(rows, encoded) for member in self.estimators_]
-        return np.mean(said, axis=0)
+        proba = [member.predict_groups_proba(rows, encoded) for member in self.estimators_]
+        return np.mean(proba, axis=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

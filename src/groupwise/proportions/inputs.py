@@ -1,4 +1,4 @@
-"""The room's door: what is known of each group, from labels, shares, counts or totals.
+"""What is known of each group, from labels, shares, counts or totals.
 
 Whatever comes in, a learner sees one line per group: how many of its rows have each class, or the
 total of its rows' values. Labels of rows are summed here and go no further.

@@ -76,7 +76,7 @@ def solve_l1(
         if point.gap <= _ENOUGH:
             return point.solution(C)
     x = np.full((2, m), 0.5)  # p and q, each in (0, 1)
-    room = 1.0 - x  # kept apart: the difference has no digits left where x is close to 1
+    rest = 1.0 - x  # kept apart: the difference has no digits left where x is close to 1
     scale = max(1.0, float(np.abs(b).max()))
     low, high = np.full((2, m), scale), np.full((2, m), scale)  # multipliers of 0 <= x <= 1
     bias = 0.0
@@ -86,7 +86,7 @@ def solve_l1(
         point = _Point.of(x[0] - x[1], bias, G, b, a, epsilon)
         stalled = stalled + 1 if point.gap > 0.5 * best.gap else 0
         best = point if point.gap < best.gap else best
-        products = x * low, room * high
+        products = x * low, rest * high
         mu = float((products[0] + products[1]).sum()) / (4 * m)
         # At the end of the digits the gap stops falling.
         if best.gap <= tolerance or (stalled >= 2 and best.gap <= _ENOUGH) or mu < 1e-18 * scale:
@@ -94,7 +94,7 @@ def solve_l1(
         beta = x[0] - x[1]
         pull = G @ beta + bias * a - b
         residual_dual = np.array([pull, -pull]) + epsilon - low + high
-        state = (x, room, low, high)
+        state = (x, rest, low, high)
         newton = _Newton(G, a, bias_weight is not None, *state)
         residual = residual_dual, float(a @ beta)
         step = newton.step(residual, products)
@@ -104,7 +104,7 @@ def solve_l1(
         second_order = step.x * step.low - target_mu, -step.x * step.high - target_mu
         step = newton.step(residual, (products[0] + second_order[0], products[1] + second_order[1]))
         length = min(1.0, 0.995 * _longest(*state, step))
-        x, room = x + length * step.x, room - length * step.x
+        x, rest = x + length * step.x, rest - length * step.x
         low, high = low + length * step.low, high + length * step.high
         bias += length * step.bias
         n_iter += 1
@@ -220,13 +220,13 @@ class _Newton:
         a: Floats,
         free_bias: bool,
         x: Floats,
-        room: Floats,
+        rest: Floats,
         low: Floats,
         high: Floats,
     ):
         self._a, self._free_bias = a, free_bias
-        self._point = x, room, low, high
-        self._curvature = low / x + high / room
+        self._point = x, rest, low, high
+        self._curvature = low / x + high / rest
         self._slack = (1.0 / self._curvature).sum(axis=0)
         system = G.copy()
         system[np.diag_indices_from(system)] += 1.0 / self._slack
@@ -236,9 +236,9 @@ class _Newton:
 
     def step(self, residual: tuple[Floats, float], products: tuple[Floats, Floats]) -> _Step:
         """Newton's step for the given residuals and complementarity products."""
-        x, room, low, high = self._point
+        x, rest, low, high = self._point
         (residual_dual, residual_bias), (low_product, high_product) = residual, products
-        right = -(residual_dual + low_product / x - high_product / room)
+        right = -(residual_dual + low_product / x - high_product / rest)
         free = right / self._curvature
         beta = cho_solve(self._factor, (free[0] - free[1]) / self._slack, check_finite=False)
         bias = 0.0
@@ -256,17 +256,17 @@ class _Newton:
         return _Step(
             step_x,
             -(low_product + low * step_x) / x,
-            -(high_product - high * step_x) / room,
+            -(high_product - high * step_x) / rest,
             bias,
         )
 
 
-def _longest(x: Floats, room: Floats, low: Floats, high: Floats, step: _Step) -> float:
+def _longest(x: Floats, rest: Floats, low: Floats, high: Floats, step: _Step) -> float:
     """The largest length, at most 1, that keeps everything positive."""
     length = 1.0
     for value, change in (
         (x, step.x),
-        (room, -step.x),
+        (rest, -step.x),
         (low, step.low),
         (high, step.high),
     ):
@@ -277,8 +277,8 @@ def _longest(x: Floats, room: Floats, low: Floats, high: Floats, step: _Step) ->
 
 
 def _complementarity(
-    x: Floats, room: Floats, low: Floats, high: Floats, step: _Step, length: float
+    x: Floats, rest: Floats, low: Floats, high: Floats, step: _Step, length: float
 ) -> float:
     products = (x + length * step.x) * (low + length * step.low)
-    products += (room - length * step.x) * (high + length * step.high)
+    products += (rest - length * step.x) * (high + length * step.high)
     return float(products.sum())

@@ -194,9 +194,9 @@ class Master:
         self._lp_row = np.concatenate([self._lp_row, rows])
         n_old = len(self.columns)
         if n_old + len(columns) > self._values.shape[1]:
-            room = np.empty((len(value), 2 * n_old + len(columns)))
-            room[:, :n_old] = self.values
-            self._values = room
+            grown = np.empty((len(value), 2 * n_old + len(columns)))
+            grown[:, :n_old] = self.values
+            self._values = grown
         self._values[:, n_old : n_old + len(columns)] = value
         self.columns = self.columns.then(columns)
 
