@@ -44,7 +44,7 @@ def relaxations(n_groups: int, cost: float, seed: int) -> list[dict[str, Any]]:
     fitted: dict[str, Any] = {}
 
     def run(name: str, **settings: Any) -> None:
-        fitted[name] = fit(data, C=cost, n_starts=0, **settings)
+        fitted[name] = fit(data, C=cost, n_restarts=0, **settings)
 
     times = take_turns(
         {
@@ -202,7 +202,7 @@ def tiny() -> list[dict[str, Any]]:
     X = rng.normal(size=(20_000, 5))
     X[::2, :2] += 1.5 * y[::2, None]
     before = time.process_time()
-    clf = DPBoostClassifier(nu=0.2, n_starts=0, random_state=0).fit(X, y, groups=groups)
+    clf = DPBoostClassifier(nu=0.2, n_restarts=0, random_state=0).fit(X, y, groups=groups)
     return [
         {
             "groups": 10_000,

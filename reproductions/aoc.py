@@ -67,12 +67,12 @@ def _like_l2(level: str, goal: str, data: AggregateData) -> Any:
         width=guide.width_,
         gamma1=guide.gamma1_,
         gamma2=guide.gamma2_,
-        bias=False,
+        fit_intercept=False,
     )
 
 
 def _manifold(level: str, goal: str, bias: bool) -> ManifoldAOCClassifierCV:
-    return ManifoldAOCClassifierCV(level, goal=goal, bias=bias, random_state=0)
+    return ManifoldAOCClassifierCV(level, goal=goal, fit_intercept=bias, random_state=0)
 
 
 #: Name to what makes an estimator of the goal and the training data.
@@ -86,7 +86,7 @@ METHODS: dict[str, Callable[[str, AggregateData], Any]] = {
     "bl-L2": lambda goal, data: _manifold("group", goal, False),
     "il-L2 + bias": lambda goal, data: _manifold("row", goal, True),
     "count likelihood": lambda goal, data: KernelCountClassifier(
-        goal=goal, penalties=(0.01, 0.1), cv=3, random_state=0
+        goal=goal, alphas=(0.01, 0.1), cv=3, random_state=0
     ),
     "mean map": lambda goal, data: MeanMapClassifier(),
     "EasyLLP": lambda goal, data: EasyLLPClassifier(),

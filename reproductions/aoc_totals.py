@@ -93,7 +93,7 @@ def _one_ecological(unit: pd.DataFrame, rows_per_unit: int = 20) -> dict[str, fl
 
     goodman = np.linalg.lstsq(np.column_stack([x, 1 - x]), unit["t"].to_numpy(), rcond=None)[0]
     model = KernelCountClassifier(
-        kernel="linear", rhos=(0.0,), penalties=(0.01,), n_components=20, random_state=0
+        kernel="linear", rhos=(0.0,), alphas=(0.01,), n_components=20, random_state=0
     )
     return {
         "both kinds alike": error(np.tile(unit["t"], 2)),

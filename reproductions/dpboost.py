@@ -64,7 +64,7 @@ def _fit(variant: str, data: GroupedData, seed: int) -> Any:
     """Thresholded RBF features for all; only what is known of the rows differs."""
     pool = Balls(200, max_radii=32)
     if variant == "DPBoost":
-        model = DPBoostClassifier(pool, C=COST, n_starts=3, random_state=seed)
+        model = DPBoostClassifier(pool, C=COST, n_restarts=3, random_state=seed)
         return model.fit(data.X, data.y, groups=data.groups)
     told = {
         "perfect knowledge": perfect_knowledge,

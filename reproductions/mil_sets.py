@@ -80,7 +80,7 @@ def _product(**values: list[Any]) -> list[dict[str, Any]]:
 
 def _dpboost(**settings: Any) -> DPBoostClassifier:
     """Without cuts, which move the bound and hardly the witnesses."""
-    return DPBoostClassifier(relaxation="embedding", n_starts=0, tol=1e-4, **settings)
+    return DPBoostClassifier(relaxation="embedding", n_restarts=0, tol=1e-4, **settings)
 
 
 def _boosted_statistics(**settings: Any) -> GroupStatisticsClassifier:
@@ -92,7 +92,7 @@ def _presence_boost(**settings: Any) -> GroupBoostClassifier:
     return GroupBoostClassifier(n_threads=1, max_depth=3, **settings)
 
 
-_MACHINES = _product(width=[1.0, 0.5], C=[1.0, 10.0, 0.1], balanced=[True, False])
+_MACHINES = _product(width=[1.0, 0.5], C=[1.0, 10.0, 0.1], class_weight=["balanced", None])
 POOLS = [Stumps(32), Balls(200, max_radii=16)]
 METHODS: dict[str, Method] = {
     "set kernel SVM": Method(

@@ -14,7 +14,15 @@ from scipy.special import softmax
 
 from groupwise.groups import Groups
 
-__all__ = ["AnyPositive", "MajorityVote", "MeanProbability", "MeanScore", "Rule", "get_rule"]
+__all__ = [
+    "AnyPositive",
+    "MajorityVote",
+    "MeanProbability",
+    "MeanScore",
+    "Presence",
+    "Rule",
+    "get_rule",
+]
 
 
 @runtime_checkable
@@ -69,6 +77,38 @@ class AnyPositive:
 
 
 @dataclass(frozen=True)
+class Presence:
+    r"""A group has a class if a row has it, and the background class if all rows do.
+
+    .. math:: P_i(c) \propto \max_j p_{ij}(c), \qquad P_i(b) \propto \min_j p_{ij}(b)
+
+    With two classes, the first one in the background, this is the rule ``"any"``.
+
+    Parameters
+    ----------
+    background : int, default=None
+        Position of the background class; ``None``: no class is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> p = np.array([[0.9, 0.1], [0.3, 0.7]])
+    >>> Presence(0).combine(p, Groups(["a", "a"])).tolist()
+    [[0.3, 0.7]]
+    """
+
+    background: int | None = None
+
+    def combine(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        top = groups.max(proba_row)
+        if self.background is not None:
+            top[:, self.background] = -groups.max(-proba_row[:, self.background])
+        total = top.sum(axis=1, keepdims=True)
+        return np.divide(top, total, out=np.full_like(top, 1.0 / top.shape[1]), where=total > 0)
+
+
+@dataclass(frozen=True)
 class MeanProbability:
     """The mean of the rows' probabilities (a soft vote)."""
 
@@ -95,6 +135,7 @@ RULES: dict[str, Rule] = {
     "any": AnyPositive(),
     "mean": MeanProbability(),
     "score": MeanScore(),
+    "presence": Presence(),
 }
 
 

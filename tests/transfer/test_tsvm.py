@@ -4,13 +4,13 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from groupwise.exceptions import GroupDataError
+from groupwise.solvers.newton import fit_plane, plane_objective
 from groupwise.transfer import (
     LinearLearner,
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
 )
-from groupwise.transfer.newton import fit_plane, plane_objective
 from groupwise.transfer.transduction import Transduction, best_parting
 
 
@@ -58,7 +58,7 @@ def test_small_problem_reaches_the_best_labelling():
         guess = np.full(8, -1.0)
         guess[list(positive)] = 1.0
         signs, costs = np.r_[sign, guess], np.ones(10)
-        plane = fit_plane(problem.X, signs, costs, tol=1e-8)
+        plane = fit_plane(problem.X, signs, costs, tol=1e-8).plane
         best = min(best, plane_objective(problem.X, signs, costs, plane))
     for soft in (False, True):
         found = problem.search(sign, cost, 0.5, soft=soft)
@@ -73,7 +73,7 @@ def test_switching_never_raises_the_objective():
     value, guess, plane = np.inf, random, None
     for _ in range(20):
         signs, costs = np.r_[sign, guess], np.ones(len(crowd) + 2)
-        plane = fit_plane(problem.X, signs, costs, start=plane, tol=1e-6)
+        plane = fit_plane(problem.X, signs, costs, start=plane, tol=1e-6).plane
         new = plane_objective(problem.X, signs, costs, plane)
         assert new <= value + 1e-6
         value = new
@@ -101,7 +101,7 @@ def test_weights_of_labelled_rows_count(shifted):
     X, y = shifted.X[:60], shifted.y[:60]
     weighed = TransductiveSVC(tol=1e-8).fit(X, y, sample_weight=weight)
     cost = weight * (60 / weight.sum()) * 0.1
-    plane = fit_plane(X, np.where(y == 1, 1.0, -1.0), cost, tol=1e-8)
+    plane = fit_plane(X, np.where(y == 1, 1.0, -1.0), cost, tol=1e-8).plane
     np.testing.assert_allclose(weighed.coef_[0], plane.coef, atol=1e-6)
 
 

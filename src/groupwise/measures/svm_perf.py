@@ -14,16 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_choice, check_number
-from groupwise.measures._cutting_planes import minimise
-from groupwise.measures._separation import (
+from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.measures.separation import (
     AccuracyOracle,
     GroupF1Oracle,
-    Oracle,
     PrecisionOracle,
     ROCOracle,
 )
-from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.metrics import Accuracy, FBeta, GroupMeasure, PrecisionAtK, ROCArea
+from groupwise.solvers.cutting_planes import Oracle, minimise
 from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["SVMPerfClassifier"]
@@ -69,7 +68,8 @@ class SVMPerfClassifier(BaseMeasureClassifier):
     objective_ : float
     gap_ : float
         Duality gap over the objective: no plane is better by more.
-    n_cuts_ : int
+    n_iter_ : int
+        Cuts made.
     n_groups_ : int
 
     Notes
@@ -140,9 +140,11 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         found = minimise(
             _with_ones(data.X), self._oracle(data), self.C, tol=self.tol, max_cuts=self.max_cuts
         )
-        if found.gap > self.tol:
+        proof = found.certificate
+        gap = proof.gap / max(proof.primal, 1e-300)
+        if found.status != "optimal":
             warnings.warn(
-                f"the duality gap is {found.gap:.2g} after {found.n_cuts} cuts, not {self.tol:g}; "
+                f"the duality gap is {gap:.2g} after {found.n_iter} cuts, not {self.tol:g}; "
                 "scale the features, lower C or raise max_cuts",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -157,7 +159,7 @@ class SVMPerfClassifier(BaseMeasureClassifier):
             )
         self.coef_ = found.coef[None, :-1]
         self.intercept_ = found.coef[-1:]
-        self.objective_, self.gap_, self.n_cuts_ = found.primal, found.gap, found.n_cuts
+        self.objective_, self.gap_, self.n_iter_ = proof.primal, gap, found.n_iter
         return self
 
     def _oracle(self, data: GroupedRows) -> Oracle:

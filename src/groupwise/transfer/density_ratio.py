@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-from groupwise.transfer.newton import fit_plane
+from groupwise.solvers.newton import fit_plane
 
 __all__ = ["KLIEP", "KernelMeanMatching", "LogisticRatio", "stack"]
 
@@ -43,7 +43,7 @@ class LogisticRatio:
         sign = np.repeat([-1.0, 1.0], [n_source, n_target])
         half = 0.5 * self.C * (n_source + n_target)
         cost = np.repeat([half / n_source, half / n_target], [n_source, n_target])
-        plane = fit_plane(stack(X_source, X_target), sign, cost, loss="logistic")
+        plane = fit_plane(stack(X_source, X_target), sign, cost, loss="logistic").plane
         score = plane.score(X_source)
         return np.exp(score - score.max())
 

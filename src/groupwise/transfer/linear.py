@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from groupwise.boosting.classifiers import vote_coding
 from groupwise.boosting.protocol import resample_counts
-from groupwise.transfer.newton import LOSSES, Plane, fit_plane
+from groupwise.solvers.newton import LOSSES, Plane, fit_plane
 
 __all__ = ["LinearEnsemble", "LinearLearner", "confidence"]
 
@@ -99,7 +99,7 @@ class _LinearRun:
                 loss=learner.loss,
                 start=start,
                 tol=learner.tol,
-            )
+            ).plane
             for code, start in zip(positives, self.last, strict=True)
         ]
         self.last = list(planes)

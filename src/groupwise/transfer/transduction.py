@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from groupwise.solvers.newton import Plane, fit_plane, plane_objective
 from groupwise.transfer.density_ratio import stack
-from groupwise.transfer.newton import Plane, fit_plane, plane_objective
 
 __all__ = ["Labelling", "Transduction", "best_parting"]
 
@@ -89,7 +89,7 @@ class Transduction:
         """
         if last is None:
             steps = np.arange(-7, 1)
-            plane = fit_plane(self.X[: self.n_labeled], sign, cost, tol=_ROUGH)
+            plane = fit_plane(self.X[: self.n_labeled], sign, cost, tol=_ROUGH).plane
             guess = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
         else:
             steps, plane, guess = np.array([-4, -2, 0]), last.plane, last.sign
@@ -142,7 +142,7 @@ class Transduction:
         for _ in range(_MAX_SWITCHES):
             plane = fit_plane(
                 self.X, np.concatenate([sign, guess]), all_cost, start=plane, tol=_ROUGH
-            )
+            ).plane
             better = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
             if np.array_equal(better, guess):
                 break
@@ -170,7 +170,7 @@ class Transduction:
         for _ in range(5):
             chance = self._chances(plane, fraction, temperature)
             costs = np.concatenate([cost, level * chance, level * (1.0 - chance)])
-            plane = fit_plane(doubled, signs, costs, start=plane, tol=_ROUGH)
+            plane = fit_plane(doubled, signs, costs, start=plane, tol=_ROUGH).plane
         return plane
 
     def _chances(self, plane: Plane, fraction: float, temperature: float) -> NDArray:
@@ -187,7 +187,7 @@ class Transduction:
     def _finish(self, sign: NDArray, cost: NDArray, plane: Plane, guess: NDArray) -> Labelling:
         all_sign = np.concatenate([sign, guess])
         all_cost = np.concatenate([cost, np.full(self.n_unlabeled, self.cost_unlabeled)])
-        plane = fit_plane(self.X, all_sign, all_cost, start=plane, tol=self.tol)
+        plane = fit_plane(self.X, all_sign, all_cost, start=plane, tol=self.tol).plane
         return Labelling(plane, guess, plane_objective(self.X, all_sign, all_cost, plane))
 
     def _n_positive(self, fraction: float) -> int:

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise.exceptions import GroupDataError
+from groupwise.solvers.newton import Plane, fit_plane
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.density_ratio import stack
 from groupwise.transfer.linear import LinearEnsemble, confidence
-from groupwise.transfer.newton import Plane, fit_plane
 from groupwise.transfer.transduction import Labelling, Transduction
 from groupwise.validation import check_rows
 
@@ -136,7 +136,7 @@ class TransductiveSVC(BaseTransferClassifier):
         cost = data.weight_row * (self.C * len(data.weight_row) / data.weight_row.sum())
         sign = np.where(data.y_row == 1, 1.0, -1.0)
         if data.X_unlabeled is None:
-            plane = fit_plane(data.X, sign, cost, tol=self.tol)
+            plane = fit_plane(data.X, sign, cost, tol=self.tol).plane
             self.transduction_ = data.classes[:0]
         else:
             found = self._search(self._problem(data.X, data.X_unlabeled), sign, cost)
