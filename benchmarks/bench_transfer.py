@@ -83,7 +83,7 @@ def ours_on_table(
 ) -> dict[str, float]:
     X, y = np.concatenate([d["Xs"], d["Xt"]]), np.concatenate([d["ys"], d["yt"]])
     domains = np.repeat(["s", "t"], [len(d["Xs"]), len(d["Xt"])])
-    learner = HistTrees(3, n_threads=1) if base == "tree" else LinearLearner(base)
+    learner = HistTrees(3, n_jobs=1) if base == "tree" else LinearLearner(base)
     make = TrAdaBoostClassifier.fading if fading else TrAdaBoostClassifier
     model = make(learner, n_estimators=rounds, target="t")
     cpu, wall = time.process_time(), time.perf_counter()

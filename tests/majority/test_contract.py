@@ -18,7 +18,7 @@ TREE = DecisionTreeClassifier(max_depth=2)
 
 ESTIMATORS = [
     SBoostClassifier(n_estimators=5),
-    SBoostClassifier(HistTrees(max_depth=1, n_threads=1), gamma=0.5, vote="score", n_estimators=5),
+    SBoostClassifier(HistTrees(max_depth=1, n_jobs=1), gamma=0.5, vote="score", n_estimators=5),
     SBoostClassifier(TREE, n_estimators=5),
     SBoostClassifier(TREE, multiclass="samme", resample=True, n_estimators=5),
     NaiveGroupClassifier(LogisticRegression()),

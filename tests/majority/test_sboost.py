@@ -19,7 +19,7 @@ from groupwise.model_selection import group_train_test_split
 
 STUMP = DecisionTreeClassifier(max_depth=1)
 TREE = DecisionTreeClassifier(max_depth=3)
-LEARNERS = [STUMP, TREE, HistTrees(2, n_threads=1), LogisticRegression()]
+LEARNERS = [STUMP, TREE, HistTrees(2, n_jobs=1), LogisticRegression()]
 
 
 def fit(data, **options):
@@ -157,7 +157,7 @@ def test_label_names_do_not_matter_and_a_flip_mirrors(sessions, learner):
 
 @pytest.mark.parametrize(
     ("gamma", "learner"),
-    [(1000.0, STUMP), *((gamma, HistTrees(1, n_threads=1)) for gamma in (0.0, 4.0, 1000.0))],
+    [(1000.0, STUMP), *((gamma, HistTrees(1, n_jobs=1)) for gamma in (0.0, 4.0, 1000.0))],
     ids=repr,
 )
 def test_separable_groups_a_thousand_rounds(gamma, learner):

@@ -12,7 +12,7 @@ from groupwise import (
 from groupwise import select_gamma as choose
 from groupwise.model_selection import WholeGroupKFold
 
-BOOST = SBoostClassifier(HistTrees(1, n_threads=1), n_estimators=6)
+BOOST = SBoostClassifier(HistTrees(1, n_jobs=1), n_estimators=6)
 
 
 def test_table_is_the_error_on_held_out_sessions(sessions):
@@ -23,7 +23,7 @@ def test_table_is_the_error_on_held_out_sessions(sessions):
     for gamma in (0.0, 4.0):
         scores = []
         for train, test in cv.split(X, y, groups):
-            model = SBoostClassifier(HistTrees(1, n_threads=1), n_estimators=6, gamma=gamma)
+            model = SBoostClassifier(HistTrees(1, n_jobs=1), n_estimators=6, gamma=gamma)
             model.fit(X[train], y[train], groups=groups[train])
             scores.append(1 - model.score(X[test], y[test], groups=groups[test]))
         by_hand.append(np.mean(scores))

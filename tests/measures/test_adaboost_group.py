@@ -119,7 +119,7 @@ def test_agrees_with_a_plain_loop(seed):
 def test_theorem_1_holds_in_every_round(measure, seed):
     u = make_users(15, n_rows=30, positive=0.2, random_state=seed)
     for estimator in (
-        HistTrees(2, n_threads=1),
+        HistTrees(2, n_jobs=1),
         DecisionTreeClassifier(max_depth=2, max_features=2),
     ):
         clf = GroupAdaBoostClassifier(
@@ -132,7 +132,7 @@ def test_theorem_1_holds_in_every_round(measure, seed):
 def test_the_exact_algorithm_hardly_reweights():
     """D n stays within a factor of e, and deterministic trees repeat: what the docstring says."""
     u = make_users(40, random_state=0)
-    clf = GroupAdaBoostClassifier(HistTrees(2, n_threads=1), n_estimators=30)
+    clf = GroupAdaBoostClassifier(HistTrees(2, n_jobs=1), n_estimators=30)
     clf.fit(u.X, u.y, groups=u.groups)
     assert clf.group_weights_.max() / clf.group_weights_.min() <= np.e
     assert clf.n_distinct_ <= 5

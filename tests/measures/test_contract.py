@@ -20,7 +20,7 @@ from groupwise.testing import parametrize_with_group_checks
 
 TREE = DecisionTreeClassifier(max_depth=2)
 FAST = BoostedRowsClassifier(n_estimators=10, n_threads=1)
-THIN = HistTrees(2, n_threads=1)
+THIN = HistTrees(2, n_jobs=1)
 
 ESTIMATORS = [
     GroupAdaBoostClassifier(n_estimators=5),

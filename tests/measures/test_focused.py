@@ -35,7 +35,7 @@ class Recorder:
         self.weights = []
 
     def bind(self, X):
-        self.bound = HistTrees(1, n_threads=1).bind(X)
+        self.bound = HistTrees(1, n_jobs=1).bind(X)
         return self
 
     def start(self, n_classes, rng, *, resample):
@@ -69,7 +69,7 @@ def test_weights_of_the_second_round_by_hand():
 def test_held_out_groups_choose_the_rounds():
     u = make_users(30, n_rows=60, random_state=1)
     clf = FocusedAdaBoostClassifier(
-        HistTrees(3, n_threads=1), n_estimators=40, validation_fraction=0.3, random_state=0
+        HistTrees(3, n_jobs=1), n_estimators=40, validation_fraction=0.3, random_state=0
     ).fit(u.X, u.y, groups=u.groups)
     assert len(clf.validation_measure_) == len(clf.measure_)
     assert len(clf.estimator_weights_) == np.argmax(clf.validation_measure_) + 1
@@ -96,7 +96,7 @@ def test_bad_parameters(changed, message):
         FocusedAdaBoostClassifier(**changed).fit([[0.0], [1.0]], [0, 1])
 
 
-@pytest.mark.parametrize("estimator", [HistTrees(2, n_threads=1), TREE])
+@pytest.mark.parametrize("estimator", [HistTrees(2, n_jobs=1), TREE])
 def test_confident_votes_obey_the_bound_of_boosting(estimator):
     """Mean of exp(-y f) is at most the product of 2 sqrt(eps (1 - eps)), every round."""
     u = make_users(20, n_rows=30, positive=0.3, random_state=1)

@@ -69,9 +69,7 @@ def test_multisource_with_one_source_is_tradaboost(learner, shifted):
     np.testing.assert_allclose(stages, list(two.staged_decision_function(shifted.X)))
 
 
-@pytest.mark.parametrize(
-    "learner", [HistTrees(2, n_threads=1), DecisionTreeClassifier(max_depth=2)]
-)
+@pytest.mark.parametrize("learner", [HistTrees(2, n_jobs=1), DecisionTreeClassifier(max_depth=2)])
 def test_multisource_passes_over_a_harmful_source(learner, two_sources):
     X, y, domains = two_sources
     clf = MultiSourceTrAdaBoostClassifier(

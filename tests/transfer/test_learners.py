@@ -26,7 +26,7 @@ def test_confident_trees_give_the_leaves_shares():
     rng = np.random.RandomState(0)
     X = np.round(rng.normal(size=(200, 3)), 1)
     target, weight = rng.randint(2, size=200), rng.uniform(0.5, 1.5, size=200)
-    trees = HistTrees(2, n_threads=1, min_leaf_weight=1e-4)
+    trees = HistTrees(2, n_jobs=1, min_leaf_weight=1e-4)
     run = start(get_transfer_learner(trees, 2, confident=True), X)
     first = run.fit(target, weight)
     second = run.fit(target, np.where(target == 1, 2.0, 1.0) * weight)
@@ -40,7 +40,7 @@ def test_confident_trees_give_the_leaves_shares():
 
 def test_confident_trees_without_a_split_say_the_share():
     X, target = np.zeros((4, 1)), np.array([0, 1, 1, 1])
-    run = start(get_transfer_learner(HistTrees(n_threads=1), 2, confident=True), X)
+    run = start(get_transfer_learner(HistTrees(n_jobs=1), 2, confident=True), X)
     np.testing.assert_allclose(run.fit(target, np.ones(4)), np.tile([0.25, 0.75], (4, 1)))
     ensemble = run.combine([2.0])
     np.testing.assert_allclose(ensemble.score(X), 1.0)
@@ -49,7 +49,7 @@ def test_confident_trees_without_a_split_say_the_share():
 
 def test_confident_trees_that_get_stuck_on_the_way():
     X, target = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0, 0, 1, 1])
-    trees = HistTrees(1, n_threads=1, min_leaf_weight=0.9)
+    trees = HistTrees(1, n_jobs=1, min_leaf_weight=0.9)
     run = start(get_transfer_learner(trees, 2, confident=True), X)
     run.fit(target, np.ones(4))
     run.fit(target, np.array([1.0, 1.0, 1e-9, 1e-9]))  # one side too light for a leaf

@@ -167,16 +167,12 @@ class _ConfidentTreeRun(HistTreeRun):
     def combine(self, weights: Sequence[float]) -> HistTreeEnsemble:
         """Scale the leaves, so that the booster's sum is the ensemble's."""
         pairs = list(zip(weights, self.rounds, strict=False))
-        bias = float(sum(weight * vote for weight, (tree, vote) in pairs if tree is None))
         rounds = [(tree, weight * vote if tree is None else 0.0) for weight, (tree, vote) in pairs]
-        last = max((tree for tree, _ in rounds if tree is not None), default=None)
-        if last is None or self.booster is None:
-            return HistTreeEnsemble(None, bias, rounds)
-        info = self.booster.dump_model()["tree_info"]
+        info = self.booster.dump_model()["tree_info"] if self.booster else []
         for weight, (tree, _) in pairs:
-            if tree is None:
+            if tree is None or self.booster is None:
                 continue
             for leaf in range(info[tree]["num_leaves"]):
                 value = self.booster.get_leaf_output(tree, leaf)
                 self.booster.set_leaf_output(tree, leaf, weight * value)
-        return HistTreeEnsemble(self.booster.model_to_string(num_iteration=last + 1), bias, rounds)
+        return HistTreeEnsemble.of_run(self.booster, rounds)

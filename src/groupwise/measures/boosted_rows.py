@@ -9,8 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise.boosting.hist_trees import lightgbm_input
-from groupwise.gbdt.lightgbm_engine import LightGBMModel
+from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.validation import GroupedRows, check_rows
 
@@ -42,7 +41,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    model_ : LightGBMModel
+    model_ : PickledBooster
         ``model_.booster`` is the booster.
     n_groups_ : int
 
@@ -118,7 +117,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         params = self._params(n_classes)
         booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
         n_rounds = booster.current_iteration()
-        self.model_ = LightGBMModel(booster.model_to_string(), n_rounds, self.n_threads)
+        self.model_ = PickledBooster(booster.model_to_string(), n_rounds, self.n_threads)
         return self
 
     def _params(self, n_classes: int) -> dict[str, Any]:

@@ -51,22 +51,8 @@ def last_rounds(ensemble: Ensemble, first: int) -> Any:
             ensemble.confident,
         )
     if isinstance(ensemble, HistTreeEnsemble):
-        return _last_trees(ensemble, first)
+        return ensemble.tail(first)
     return Tail(ensemble, first)
-
-
-def _last_trees(ensemble: HistTreeEnsemble, first: int) -> HistTreeEnsemble:
-    kept = ensemble.rounds[first:]
-    trees = [tree for tree, _ in kept if tree is not None]
-    bias = float(sum(vote for tree, vote in kept if tree is None))
-    if not trees:
-        return HistTreeEnsemble(None, bias, kept)
-    skipped = trees[0]
-    text = ensemble.booster.model_to_string(
-        start_iteration=skipped, num_iteration=trees[-1] + 1 - skipped
-    )
-    moved = [(None if tree is None else tree - skipped, vote) for tree, vote in kept]
-    return HistTreeEnsemble(text, bias, moved)
 
 
 @dataclass(frozen=True)
