@@ -7,7 +7,7 @@ from groupwise.majority import (
     GroupStatisticsClassifier,
     NaiveGroupClassifier,
     SBoostClassifier,
-    select_gamma,
+    SBoostClassifierCV,
 )
 
 __version__ = "0.1.0"
@@ -20,7 +20,7 @@ __all__ = [
     "HistTrees",
     "NaiveGroupClassifier",
     "SBoostClassifier",
+    "SBoostClassifierCV",
     "flatten_bags",
-    "select_gamma",
     "unflatten_bags",
 ]

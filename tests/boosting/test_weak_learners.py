@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise.boosting import ClassifierLearner, HistTrees, get_weak_learner
-from groupwise.boosting.classifiers import vote_coding
 from groupwise.boosting.protocol import resample_counts
+from groupwise.boosting.votes import vote_coding
 
 RNG = np.random.RandomState
 

@@ -1,28 +1,19 @@
 """Histogram trees as weak learners: LightGBM bins the features once, then only grows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from numpy.typing import NDArray
 
-from groupwise.boosting.lightgbm_tools import (
-    PickledBooster,
-    can_split,
-    lightgbm_input,
-    thread_count,
-    training_scores,
-)
-from groupwise.boosting.protocol import resample_counts
+from groupwise._typing import Rows
+from groupwise.boosting.hist_tree_runs import BoundHistTrees
+from groupwise.boosting.lightgbm_tools import lightgbm_input, thread_count
 from groupwise.inputs.parameters import check_number
 from groupwise.recipes import Recipe
 
-__all__ = ["HistTreeEnsemble", "HistTrees"]
-
-# A leaf this close to a tie votes for the first class. Far above the rounding of summed scores, far
-# below any vote that matters, so that rows and leaves always agree on the sign.
-_TIE = 1e-9
+__all__ = ["HistTrees", "SoftTrees"]
 
 
 class HistTrees(Recipe):
@@ -143,7 +134,11 @@ class HistTrees(Recipe):
         given = self.get_params(deep=False)
         return HistTrees(**{**given, "categorical_features": columns, "monotonic_cst": constraints})
 
-    def bind(self, X: Any) -> "_BoundHistTrees":
+    def soft(self) -> "SoftTrees":
+        """The same trees, each leaf voting with its share of the classes."""
+        return SoftTrees(self)
+
+    def bind(self, X: Rows) -> BoundHistTrees:
         """Bin the features."""
         self.check()
         trees = self.by_position(X.shape[1])
@@ -154,7 +149,7 @@ class HistTrees(Recipe):
             categorical_feature=list(trees.categorical_features or ()) or "auto",
             params=params,
         )
-        return _BoundHistTrees(dataset.construct(), params)
+        return BoundHistTrees(dataset.construct(), params)
 
     def _engine_params(self) -> dict[str, Any]:
         params = {
@@ -194,119 +189,19 @@ def _position(column: Any, n_features: int, names: Sequence[str], parameter: str
     return int(column)
 
 
-class _BoundHistTrees:
-    def __init__(self, dataset: lgb.Dataset, params: dict[str, Any]):
-        self.dataset = dataset
-        self.params = params
+@dataclass(frozen=True)
+class SoftTrees:
+    """The trees of :class:`HistTrees` with values in [0, 1].
 
-    def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> "HistTreeRun":
-        if n_classes != 2:
-            raise ValueError(
-                f"HistTrees vote between two classes, not {n_classes}; boost one class against the "
-                "rest, or pass a scikit-learn classifier as estimator"
-            )
-        params = self.params
-        if params["bagging_freq"] or params["feature_fraction"] < 1.0:
-            params = {**params, "seed": int(rng.randint(2**31 - 1))}
-        booster = lgb.Booster(params, self.dataset) if can_split(self.dataset) else None
-        return HistTreeRun(booster, rng if resample else None)
-
-
-class HistTreeRun:
-    """Trees grown on one live booster, for one weighting of the rows after another."""
-
-    def __init__(self, booster: lgb.Booster | None, rng: np.random.RandomState | None):
-        self.booster = booster
-        self.rng = rng
-        # Of each round: its tree's position in the booster, or the sign of a vote without a tree.
-        self.rounds: list[tuple[int | None, float]] = []
-        self._raw: NDArray[Any] | float = 0.0
-
-    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[np.intp]:
-        if self.rng is not None:
-            weight = resample_counts(weight, self.rng).astype(float)
-        hess = (weight * (len(weight) / weight.sum())).astype(np.float32)
-        grad = np.where(target == 1, -hess, hess)  # the step -grad/hess is the label, -1 or +1
-        # update() says whether it got stuck, for want of a split
-        if self.booster is None or self.booster.update(fobj=lambda _scores, _data: (grad, hess)):
-            vote = float(grad.sum() < 0)  # the heavier class everywhere
-            self.rounds.append((None, 2.0 * vote - 1.0))
-            return np.full(len(target), int(vote), dtype=np.intp)
-        self.rounds.append((self.booster.num_trees() - 1, 0.0))
-        raw = training_scores(self.booster)
-        leaf_row = raw - self._raw
-        self._raw = raw
-        return (leaf_row > _TIE).astype(np.intp)
-
-    def combine(self, weights: Sequence[float]) -> "HistTreeEnsemble":
-        """Write each vote's weight into the leaves, so that the booster's sum is the ensemble's."""
-        grown = self.booster if any(tree is not None for tree, _ in self.rounds) else None
-        info = grown.dump_model()["tree_info"] if grown else []
-        rounds: list[tuple[int | None, float]] = []
-        for weight, (tree, vote) in zip(weights, self.rounds, strict=False):
-            if tree is None or grown is None:
-                rounds.append((None, weight * vote))
-                continue
-            rounds.append((tree, 0.0))
-            for leaf in range(info[tree]["num_leaves"]):
-                positive = grown.get_leaf_output(tree, leaf) > _TIE
-                grown.set_leaf_output(tree, leaf, weight if positive else -weight)
-        return HistTreeEnsemble.of_run(grown, rounds)
-
-
-class HistTreeEnsemble:
-    """Weighted histogram trees: one pass over one booster.
-
-    Attributes
-    ----------
-    trees : PickledBooster or None
-        ``None`` if no round found a split.
-    bias : float
-        The sum of the votes without a tree.
-    rounds : list of (int or None, float)
-        Of each round: its tree's position in the booster, or a vote without a tree.
+    A leaf's value in the booster is the weighted mean of the labels -1 and +1, twice the share of
+    the second class less one.
     """
 
-    def __init__(self, trees: PickledBooster | None, rounds: list[tuple[int | None, float]]):
-        self.trees = trees
-        self.rounds = rounds
-        self.bias = float(sum(vote for tree, vote in rounds if tree is None))
+    trees: HistTrees
+    accepts_nan = True
 
-    @classmethod
-    def of_run(
-        cls, booster: lgb.Booster | None, rounds: list[tuple[int | None, float]]
-    ) -> "HistTreeEnsemble":
-        """Keep the trees of these rounds of a live booster."""
-        n_trees = 1 + max((tree for tree, _ in rounds if tree is not None), default=-1)
-        if booster is None or not n_trees:
-            return cls(None, rounds)
-        return cls(PickledBooster(booster.model_to_string(num_iteration=n_trees), n_trees), rounds)
+    def bind(self, X: Rows) -> BoundHistTrees:
+        return replace(self.trees.bind(X), is_soft=True)
 
-    @property
-    def booster(self) -> lgb.Booster:
-        """The live LightGBM booster."""
-        if self.trees is None:
-            raise AttributeError("no round found a split, so there is no booster")
-        return self.trees.booster
-
-    def score(self, X: Any) -> NDArray[Any]:
-        score = np.full(X.shape[0], self.bias)
-        return score if self.trees is None else score + self.trees.score(X)
-
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        X = lightgbm_input(X)
-        score = np.zeros(X.shape[0])
-        for tree, vote in self.rounds:
-            if tree is None or self.trees is None:
-                score = score + vote
-            else:
-                score = score + self.trees.score(X, tree, tree + 1)
-            yield score
-
-    def tail(self, first: int) -> "HistTreeEnsemble":
-        kept = self.rounds[first:]
-        trees = [tree for tree, _ in kept if tree is not None]
-        if not trees or self.trees is None:
-            return HistTreeEnsemble(None, kept)
-        moved = [(None if tree is None else tree - trees[0], vote) for tree, vote in kept]
-        return HistTreeEnsemble(self.trees.part(trees[0], trees[-1] + 1), moved)
+    def soft(self) -> "SoftTrees":
+        return self

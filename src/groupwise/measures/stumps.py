@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
+from groupwise.boosting.protocol import HardLearner
 from groupwise.groups import Groups
 from groupwise.measures.counts import CountMeasure
 from groupwise.measures.measure import GroupMeasure
@@ -49,7 +50,7 @@ class MeasureStumps(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class _StumpsOfGroups:
+class _StumpsOfGroups(HardLearner):
     max_thresholds: int
     measure: CountMeasure
     y_row: NDArray[np.intp]
@@ -161,6 +162,11 @@ class StumpEnsemble:
         for index, weight in enumerate(self.weight):
             score = score + weight * self._vote(X, index)
             yield score
+
+    def tail(self, first: int) -> "StumpEnsemble":
+        return StumpEnsemble(
+            self.feature[first:], self.threshold[first:], self.sign[first:], self.weight[first:]
+        )
 
 
 def _column(X: Any, index: int) -> NDArray[np.float64]:

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import euclidean_distances
 
+from groupwise.boosting import HardLearner
 from groupwise.presence.stumps import BoundStumps, Stumps, StumpSum
 
 __all__ = ["BallSum", "Balls"]
 
 
-class Balls(BaseEstimator):
+class Balls(HardLearner, BaseEstimator):
     r"""All thresholded RBF features :math:`h(x) = \pm\mathrm{sign}(\theta - |x - c|)` as a pool.
 
     A Gaussian of any width around c, cut at any height, is a ball; so the pool holds every
@@ -99,3 +100,6 @@ class BallSum:
 
     def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
         yield from self.stumps.staged_score(_distances(X, self.centres))
+
+    def tail(self, first: int) -> "BallSum":
+        return BallSum(self.centres, self.stumps.tail(first))

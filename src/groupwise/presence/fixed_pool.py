@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from groupwise.boosting import HardLearner
 from groupwise.presence._pool import PoolRun
 
 __all__ = ["FixedPool", "HypothesisSum"]
 
 
-class FixedPool(BaseEstimator):
+class FixedPool(HardLearner, BaseEstimator):
     """Given hypotheses, each used as it is or negated.
 
     Parameters
@@ -87,3 +88,6 @@ class HypothesisSum:
     def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
         for end in range(1, len(self.hypotheses) + 1):
             yield HypothesisSum(self.hypotheses[:end], self.weight[:end]).score(X)
+
+    def tail(self, first: int) -> "HypothesisSum":
+        return HypothesisSum(self.hypotheses[first:], self.weight[first:])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
+from groupwise.boosting import HardLearner
 from groupwise.presence._pool import PoolRun
 
 __all__ = ["StumpSum", "Stumps"]
@@ -17,7 +18,7 @@ __all__ = ["StumpSum", "Stumps"]
 _BLOCK = 4_000_000
 
 
-class Stumps(BaseEstimator):
+class Stumps(HardLearner, BaseEstimator):
     r"""All stumps :math:`h(x) = \pm\mathrm{sign}(x_j - \theta)` and the constant, as a pool.
 
     A search sorts nothing: features are turned into ranks once, the weights of the rows are counted
@@ -162,3 +163,6 @@ class StumpSum:
     def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
         for end in range(1, len(self.weight) + 1):
             yield StumpSum(self.feature[:end], self.threshold[:end], self.weight[:end]).score(X)
+
+    def tail(self, first: int) -> "StumpSum":
+        return StumpSum(self.feature[first:], self.threshold[first:], self.weight[first:])
