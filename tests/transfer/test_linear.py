@@ -5,8 +5,9 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from groupwise.transfer import LinearLearner, TrAdaBoostClassifier
-from groupwise.transfer.newton import LOSSES, Plane, fit_plane, plane_objective
+from groupwise.boosting import LinearLearner
+from groupwise.solvers.newton import LOSSES, Plane, fit_plane, plane_objective
+from groupwise.transfer import TrAdaBoostClassifier
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_any_start_leads_to_the_same_plane(loss, rows):
 
 
 def test_no_convergence_is_an_error(rows, monkeypatch):
-    from groupwise.transfer import newton
+    from groupwise.solvers import newton
 
     monkeypatch.setattr(newton, "_MAX_NEWTON", 1)
     X, sign, cost = rows
@@ -90,16 +91,16 @@ def test_no_convergence_is_an_error(rows, monkeypatch):
         fit_plane(X, sign, cost, tol=1e-12)
 
 
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 def test_three_classes(hypotheses):
     rng = np.random.RandomState(1)
     X = rng.normal(size=(150, 3))
     y = np.array(["a", "b", "c"])[X.argmax(axis=1)]
     clf = TrAdaBoostClassifier(
-        LinearLearner(C=0.1), n_estimators=4, hypotheses=hypotheses, target=0
+        LinearLearner(C=0.1), n_estimators=4, hypotheses=hypotheses, target_domain=0
     ).fit(X, y, domains=np.arange(150) % 2)
     assert clf.score(X, y) > 0.8
-    assert clf.ensemble_.coef.shape[1:] == (3, 3)
+    assert clf.ensemble_.voters.coef.shape[1:] == (3, 3)
 
 
 def test_resampled_rows():

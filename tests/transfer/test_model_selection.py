@@ -60,7 +60,8 @@ def test_too_few_target_rows_of_a_class():
 def test_grid_search_over_a_pipeline(shifted):
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(
-            StandardScaler(), WeightedTransferClassifier(LogisticRegression(), target="target")
+            StandardScaler(),
+            WeightedTransferClassifier(LogisticRegression(), target_domain="target"),
         )
         search = GridSearchCV(
             pipeline,
@@ -83,7 +84,7 @@ def test_every_search_fold_is_scored_on_target_rows(shifted):
 
     with sklearn.config_context(enable_metadata_routing=True):
         cross_val_score(
-            TrAdaBoostClassifier(n_estimators=2, target="target"),
+            TrAdaBoostClassifier(n_estimators=2, target_domain="target"),
             shifted.X,
             shifted.y,
             cv=KFold(4, shuffle=True, random_state=0),
@@ -95,7 +96,7 @@ def test_every_search_fold_is_scored_on_target_rows(shifted):
 
 @pytest.mark.parametrize("response", ["predict", "predict_proba", "decision_function"])
 def test_scorer_responses(response, shifted):
-    clf = TrAdaBoostClassifier(n_estimators=3, target="target").fit(
+    clf = TrAdaBoostClassifier(n_estimators=3, target_domain="target").fit(
         shifted.X, shifted.y, domains=shifted.domains
     )
     metric = accuracy_score if response == "predict" else roc_auc_score

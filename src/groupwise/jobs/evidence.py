@@ -176,8 +176,8 @@ def _reliability(model: TableModel, answer: Answer, known: Known) -> dict[str, A
 
 def _weights(model: TableModel) -> dict[str, Any]:
     """Each domain's share of the weight by round."""
-    if not hasattr(model.estimator, "domain_mass_"):
+    if "domain_mass" not in getattr(model.estimator, "history_", {}):
         return {}
-    mass = np.asarray(model.estimator.domain_mass_)
+    mass = np.asarray(model.estimator.history_["domain_mass"])
     names = [str(name) for name in model.estimator.domain_names_]
     return {"weights": {"names": names, "mass": mass.round(5).tolist()}}

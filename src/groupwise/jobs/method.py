@@ -76,7 +76,7 @@ class Method:
         estimator = cls(**options | {k: _made(v) for k, v in self.params.items()})
         valid = estimator.get_params()
         for name in params:
-            if name not in valid or name in ("group_column", "target", "random_state"):
+            if name not in valid or name in ("group_column", "target_domain", "random_state"):
                 allowed = sorted(p for p in valid if "__" not in p)
                 raise OptionError(
                     f"{self.name} has no parameter {name!r} (--param); it has {', '.join(allowed)}"

@@ -287,7 +287,7 @@ class Transfer(Supervision):
         return {"domains": known.domains}
 
     def constructor(self) -> dict[str, Any]:
-        return {"target": self.target}
+        return {"target_domain": self.target}
 
     def judged_rows(self, known: Known) -> NDArray[np.intp]:
         return np.flatnonzero(np.asarray(known.domains) == self.target)

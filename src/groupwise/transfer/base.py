@@ -72,7 +72,7 @@ class TransferRows:
         return {
             "X": self.X,
             "y": self.classes[self.y_row],
-            "domains": self.domains.spread(self.domains.names),
+            "domains": self.domains.spread(self.domains.names) if self.n_source else None,
             "sample_weight": self.weight_row,
             **unlabeled,
         }
