@@ -217,6 +217,18 @@ def test_balanced_classes(shifted):
     np.testing.assert_array_equal(clf.predict(X), doubled.predict(X))
 
 
+def test_weights_per_class(shifted):
+    X, y = shifted.X[:60], np.where(np.arange(60) < 50, "a", "b")
+    given = {"a": 1.0, "b": 5.0}
+    clf = WeightedTransferClassifier(LinearLearner(tol=1e-8), class_weight=given).fit(X, y)
+    weighed = WeightedTransferClassifier(LinearLearner(tol=1e-8)).fit(
+        X, y, sample_weight=[given[label] for label in y]
+    )
+    np.testing.assert_allclose(clf.ensemble_.coef, weighed.ensemble_.coef, atol=1e-6)
+    with pytest.raises(ValueError, match="class_weight of 'b' must be a number"):
+        clf.set_params(class_weight={"b": 0.0}).fit(X, y)
+
+
 def test_weights_of_one_class_only():
     with pytest.raises(GroupDataError, match="hold one class only"):
         WeightedTransferClassifier(weighting="union").fit(

@@ -146,7 +146,8 @@ class HistTrees(Recipe):
         dataset = lgb.Dataset(
             lightgbm_input(X),
             label=np.zeros(X.shape[0], dtype=np.float32),
-            categorical_feature=list(trees.categorical_features or ()) or "auto",
+            categorical_feature=[int(column) for column in trees.categorical_features or ()]
+            or "auto",
             params=params,
         )
         return BoundHistTrees(dataset.construct(), params)

@@ -7,16 +7,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import MatrixLike
-from groupwise.boosting.protocol import Ensemble
 from groupwise.validation import check_rows
 
 __all__ = ["StagedMixin"]
 
 
 class StagedMixin:
-    """Scores round by round, from ``ensemble_``."""
+    """Scores round by round, from ``ensemble_`` (an :class:`~groupwise.boosting.Ensemble`)."""
 
-    ensemble_: Ensemble
+    ensemble_: Any
 
     if TYPE_CHECKING:  # the base beside this mixin has it
 

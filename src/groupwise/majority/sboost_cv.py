@@ -1,11 +1,13 @@
 """SBoost with gamma and the number of rounds chosen on groups kept whole."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
@@ -30,7 +32,7 @@ class SBoostClassifierCV(BaseGroupClassifier):
     n_estimators : int, default=30
         Largest number of rounds tried.
     gammas : tuple of float, default=(0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
-    cv : int or splitter, default=None
+    cv : int, splitter or iterable of splits, default=None
         Folds of whole groups. ``None``: five, five times over; fewer splits are close to noise on
         a hundred sessions.
     tune_rounds : bool, default=True
@@ -116,7 +118,7 @@ class SBoostClassifierCV(BaseGroupClassifier):
             seed = int(seed.randint(2**31 - 1))
         candidate = self._candidate(seed)
         y_row = data.classes[data.y_row]
-        splits = list(self._splitter(seed).split(data.X, y_row, data.groups))
+        splits = list(self._splitter(seed).split(data.X, y_row, data.groups.codes))
         gammas = np.sort(np.asarray(self.gammas, dtype=float))
         errors = Parallel(n_jobs=self.n_jobs)(
             delayed(_errors_by_round)(
@@ -153,8 +155,8 @@ class SBoostClassifierCV(BaseGroupClassifier):
     def _splitter(self, seed: int | None) -> Any:
         if self.cv is None:
             return WholeGroupKFold(5, n_repeats=5, random_state=seed)
-        if hasattr(self.cv, "split"):
-            return self.cv
+        if not isinstance(self.cv, Integral):
+            return check_cv(self.cv)
         check_number("cv", self.cv, "[2, inf)", whole=True)
         return WholeGroupKFold(self.cv, random_state=seed)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted
@@ -117,7 +117,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
 
 def summarise(X: Rows, groups: Groups, statistics: tuple[str, ...]) -> NDArray[Any]:
     """One line per group: each statistic of each feature over its rows."""
-    rows = X.toarray() if issparse(X) else X
+    rows: Any = X.toarray() if isinstance(X, csr_array | csr_matrix) else X
     parts = []
     for statistic in statistics:
         if statistic == "std":

@@ -68,7 +68,9 @@ class SourceWeightDisplay:
             errors = [
                 np.mean(predicted[rows] != truth[rows]) for predicted in estimator.staged_predict(X)
             ]
-        return cls(estimator.history_["domain_mass"], estimator.domain_names_, errors).plot(axes=axes)
+        return cls(estimator.history_["domain_mass"], estimator.domain_names_, errors).plot(
+            axes=axes
+        )
 
     def plot(self, axes: Any = None) -> "SourceWeightDisplay":
         """Draw on the given axes (two with errors, one without), or on a new figure."""

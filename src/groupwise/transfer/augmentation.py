@@ -34,7 +34,7 @@ class FeatureAugmentationClassifier(WeightedTransferClassifier):
         As for :class:`WeightedTransferClassifier`.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
-    class_weight : {None, "balanced"}, default=None
+    class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
 
     Attributes

@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.boosting import by_position
-from groupwise.inputs.parameters import check_choice
-from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
 from groupwise.transfer.target_selection import select_on_target
 from groupwise.transfer.weighted import WeightedTransferClassifier
 from groupwise.transfer.weighting import TargetShare, Weighting, get_weighting
@@ -31,12 +30,12 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         As for :class:`TrAdaBoostClassifier`.
     shares : tuple of float, default=(0.5, 0.3, 0.7, 0.1, 0.9)
         In order of preference.
-    cv : int or splitter, default=None
+    cv : int, splitter or iterable of splits, default=None
         Folds of the target's rows, such as :class:`TargetKFold`; a number is lowered where a class
         has fewer rows. ``None``: five folds, twice over.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
-    class_weight : {None, "balanced"}, default=None
+    class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -64,7 +63,7 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         shares: tuple[float, ...] = (0.5, 0.3, 0.7, 0.1, 0.9),
         cv: Any = None,
         target_domain: Hashable | None = None,
-        class_weight: str | None = None,
+        class_weight: ClassWeight = None,
         random_state: RandomState = None,
     ):
         self.estimator = estimator
@@ -99,7 +98,7 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         -------
         self : BalancedTransferClassifier
         """
-        check_choice("class_weight", self.class_weight, ("balanced",), none=True)
+        check_class_weight(self.class_weight)
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         weightings: dict[str, Weighting] = {

@@ -1,7 +1,7 @@
 """What every transfer estimator shares: rows, their domains, and which domain counts."""
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from groupwise.boosting.protocol import Scores
 from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
+from groupwise.inputs.parameters import check_choice, check_number
 from groupwise.validation import check_grouped_rows, check_groups, check_rows
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "BaseTransferRegressor",
     "TransferMixin",
     "TransferRows",
+    "check_class_weight",
     "class_weighted",
     "domain_shares",
     "find_target_rows",
@@ -184,13 +186,30 @@ class TransferMixin:
         return tags
 
 
+ClassWeight = str | Mapping[Any, float] | None
+
+
+def check_class_weight(class_weight: ClassWeight) -> None:
+    """Refuse what is neither ``None``, ``"balanced"`` nor a positive weight per class."""
+    if isinstance(class_weight, Mapping):
+        for label, weight in class_weight.items():
+            check_number(f"class_weight of {show(label)}", weight, "(0, inf)")
+    else:
+        check_choice("class_weight", class_weight, ("balanced",), none=True)
+
+
 def class_weighted(
-    weight_row: NDArray[Any], y_row: NDArray[np.intp], class_weight: str | None
+    weight_row: NDArray[Any],
+    y_row: NDArray[np.intp],
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
 ) -> NDArray[Any]:
-    """Weights scaled to the same total in every class if ``class_weight`` is ``"balanced"``."""
+    """Weights with the same total in every class (``"balanced"``), or times those of a dict."""
     if class_weight is None:
         return weight_row
-    return weight_row / np.bincount(y_row, weights=weight_row)[y_row]
+    if isinstance(class_weight, str):
+        return weight_row / np.bincount(y_row, weights=weight_row)[y_row]
+    return weight_row * np.array([class_weight.get(c, 1.0) for c in classes.tolist()])[y_row]
 
 
 class BaseTransferClassifier(TransferMixin, ClassifierMixin, BaseEstimator):
@@ -301,10 +320,11 @@ class BaseTransferRegressor(TransferMixin, RegressorMixin, BaseEstimator):
         self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None
     ) -> TransferRows:
         """Check the data."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
-        return self._with_domains(
-            (X, y.astype(float), np.empty(0)), domains, sample_weight, None, True
+        rows, y_row = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True
         )
+        known = rows, np.asarray(y_row, dtype=float), np.empty(0)
+        return self._with_domains(known, domains, sample_weight, None, True)
 
     @abstractmethod
     def predict(self, X: MatrixLike) -> NDArray[Any]:

@@ -152,7 +152,7 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
             data.is_target,
             data.domains,
             starting_weights(data, self.initial),
-            RoundPlan(self.n_estimators, n_classes),
+            RoundPlan(self.n_estimators, data.classes),
         )
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:

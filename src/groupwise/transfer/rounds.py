@@ -13,7 +13,7 @@ from groupwise.boosting import Ensemble, Rounds
 from groupwise.boosting.rounds import row_loss
 from groupwise.boosting.votes import cast, decide
 from groupwise.groups import Groups
-from groupwise.transfer.base import class_weighted
+from groupwise.transfer.base import ClassWeight, class_weighted
 
 __all__ = [
     "LEAST_TARGET_ERROR",
@@ -47,19 +47,23 @@ class RoundPlan:
     Attributes
     ----------
     n_rounds : int
-    n_classes : int
+    classes : ndarray of shape (n_classes,)
     source_mass : {"free", "kept", "dynamic"}
-    class_weight : {None, "balanced"}
+    class_weight : dict, "balanced" or None
     """
 
     n_rounds: int
-    n_classes: int
+    classes: NDArray[Any]
     source_mass: str = "free"
-    class_weight: str | None = None
+    class_weight: ClassWeight = None
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
 
     def for_learner(self, weight: NDArray[Any], target: NDArray[np.intp]) -> NDArray[Any]:
         """What the learner sees of the weights."""
-        return class_weighted(weight, target, self.class_weight)
+        return class_weighted(weight, target, self.classes, self.class_weight)
 
 
 class Algorithm1(Rounds):

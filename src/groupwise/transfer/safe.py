@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -12,7 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.boosting import accepts_nan, by_position
 from groupwise.transfer.base import BaseTransferClassifier, TransferRows
-from groupwise.transfer.target_selection import NegativeTransferWarning, select_safely
+from groupwise.transfer.target_selection import (
+    NegativeTransferWarning,
+    TargetSelection,
+    select_safely,
+)
 from groupwise.transfer.tradaboost import TrAdaBoostClassifier
 from groupwise.transfer.weighted import WeightedTransferClassifier
 from groupwise.validation import check_rows
@@ -36,7 +41,7 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
     tradaboost : TrAdaBoostClassifier, default=None
         ``None``: ``TrAdaBoostClassifier()``. Its ``estimator`` and ``class_weight`` are the
         baselines' too; its ``target_domain`` and ``random_state`` are set from here.
-    cv : int or splitter, default=None
+    cv : int, splitter or iterable of splits, default=None
         As for :class:`BalancedTransferClassifier`.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
@@ -102,7 +107,8 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         boosted = self._boosting().set_params(random_state=rng).fit(**data.for_fit())
-        self.best_estimator_, self.selection_ = boosted, None
+        self.best_estimator_: TrAdaBoostClassifier | WeightedTransferClassifier = boosted
+        self.selection_: TargetSelection | None = None
         if data.n_source:
             self._compare(data, rng)
         return self
@@ -114,7 +120,7 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
             target_domain=self.target_domain, estimator=by_position(given.estimator, names)
         )
 
-    def _compare(self, data: TransferRows, rng: Any) -> None:
+    def _compare(self, data: TransferRows, rng: np.random.RandomState) -> None:
         """Put a baseline in place of the boosted model where held-out target rows prefer it."""
         boosting = self._boosting()
         baselines: dict[str, Any] = {

@@ -3,11 +3,13 @@
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
@@ -72,7 +74,7 @@ def select_on_target(
     target_domain : domain id or None
     rng : RandomState
         Of the folds, which are the same for all.
-    cv : int or splitter, default=None
+    cv : int, splitter or iterable of splits, default=None
         Folds of the target's rows; a splitter is given the class codes and the domains as
         :class:`TargetKFold` is. ``None``: five folds, twice over. A number is lowered where a class
         has fewer rows in the target.
@@ -143,8 +145,8 @@ class _HeldOutErrors:
 def _splitter(
     cv: Any, data: TransferRows, target_domain: Hashable | None, rng: np.random.RandomState
 ) -> Any:
-    if hasattr(cv, "split"):
-        return cv
+    if cv is not None and not isinstance(cv, Integral):
+        return check_cv(cv)
     n_splits, n_repeats = (5, 2) if cv is None else (cv, 1)
     check_number("cv", n_splits, "[2, inf)", whole=True)
     n_splits = min(n_splits, _least_class(data))

@@ -155,7 +155,7 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
             np.ones(n_rows, dtype=bool),
             Groups(np.zeros(n_rows, dtype=int)),
             np.where(learns, part.weight_row, 0.0),
-            RoundPlan(self.n_estimators, n_classes),
+            RoundPlan(self.n_estimators, data.classes),
             watched=target_rows,
         )
         boost(run, part.y_row, rounds, self.n_estimators)

@@ -15,7 +15,12 @@ from groupwise.boosting.staged import StagedMixin
 from groupwise.boosting.votes import decide, vote_proba
 from groupwise.exceptions import GroupDataError
 from groupwise.inputs.parameters import check_choice, check_flag, check_number
-from groupwise.transfer.base import BaseTransferClassifier, TransferRows
+from groupwise.transfer.base import (
+    BaseTransferClassifier,
+    ClassWeight,
+    TransferRows,
+    check_class_weight,
+)
 from groupwise.transfer.learners import get_transfer_learner, initial_share, starting_weights
 from groupwise.transfer.rounds import SOURCE_MASS, Algorithm1, LastHalf, RoundPlan, first_voter
 
@@ -75,9 +80,9 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         source keeps its first share, only the weights inside it move. ``"dynamic"``: source weights
         grow as the target's total does, :math:`2 (1 - \epsilon_t)` for hard hypotheses (Al-Stouhi
         and Reddy 2011); the measured growth is used, as the formula is wrong at an error of 0.
-    class_weight : {None, "balanced"}, default=None
-        ``"balanced"``: show the learner weights scaled to the same total in every class, the
-        paper's constraint for support vector machines.
+    class_weight : dict, "balanced" or None, default=None
+        What the learner is shown of the weights. ``"balanced"``: scaled to the same total in every
+        class, the paper's constraint for support vector machines. A dict: times a weight per class.
     early_stopping : bool, default=False
         Hold out rows of the target, and keep the number of rounds with the fewest errors on them
         (the smallest such number).
@@ -147,7 +152,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         hypotheses: str = "hard",
         vote: str = "last_half",
         source_mass: str = "free",
-        class_weight: str | None = None,
+        class_weight: ClassWeight = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
         random_state: RandomState = None,
@@ -218,7 +223,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         weight_row = starting_weights(data, self.initial)
         weight_row[held_out] = 0.0
         run = learner.bind(data.X).start(n_classes, rng, resample=False)
-        plan = RoundPlan(self.n_estimators, n_classes, self.source_mass, self.class_weight)
+        plan = RoundPlan(self.n_estimators, data.classes, self.source_mass, self.class_weight)
         rounds = Algorithm1(
             data.y_row, data.is_target, data.domains, weight_row, plan, watched=held_out
         )
@@ -237,7 +242,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         check_choice("hypotheses", self.hypotheses, ("hard", "soft"))
         check_choice("vote", self.vote, ("last_half", "all"))
         check_choice("source_mass", self.source_mass, SOURCE_MASS)
-        check_choice("class_weight", self.class_weight, ("balanced",), none=True)
+        check_class_weight(self.class_weight)
         check_flag("early_stopping", self.early_stopping)
         check_number("validation_fraction", self.validation_fraction, "(0, 1)")
 

@@ -1,11 +1,12 @@
 """Two-stage TrAdaBoost.R2 (Pardoe and Stone 2010)."""
 
 from collections.abc import Hashable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -68,7 +69,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         Rounds of AdaBoost.R2'.
     n_steps : int, default=10
         S.
-    cv : int or splitter, default=5
+    cv : int, splitter or iterable of splits, default=5
         Folds of the target's rows; a number is lowered where the target has fewer rows.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
@@ -153,7 +154,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         """
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         check_number("n_steps", self.n_steps, "[2, inf)", whole=True)
-        if not hasattr(self.cv, "split"):
+        if isinstance(self.cv, Integral):
             check_number("cv", self.cv, "[2, inf)", whole=True)
         data = self._check_training(X, y, domains, sample_weight)
         rng = check_random_state(self.random_state)
@@ -199,9 +200,10 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             raise GroupDataError(
                 "the choice of a step needs two rows of the target domain; there is one"
             )
-        folds = self.cv
-        if not hasattr(folds, "split"):
-            folds = KFold(min(self.cv, len(target_rows)), shuffle=True, random_state=rng)
+        if isinstance(self.cv, Integral):
+            folds = KFold(min(int(self.cv), len(target_rows)), shuffle=True, random_state=rng)
+        else:
+            folds = check_cv(self.cv)
         return [target_rows[test] for _, test in folds.split(target_rows)]
 
     def _held_out_error(

@@ -11,8 +11,13 @@ from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.boosting import Ensemble
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
-from groupwise.inputs.parameters import check_choice
-from groupwise.transfer.base import BaseTransferClassifier, TransferRows, class_weighted
+from groupwise.transfer.base import (
+    BaseTransferClassifier,
+    ClassWeight,
+    TransferRows,
+    check_class_weight,
+    class_weighted,
+)
 from groupwise.transfer.learners import get_transfer_learner
 from groupwise.transfer.weighting import DensityRatio, Weighting, get_weighting
 
@@ -37,8 +42,9 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         from :mod:`groupwise.transfer.weighting` and :mod:`groupwise.transfer.density_ratio`.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
-    class_weight : {None, "balanced"}, default=None
-        ``"balanced"``: scale the weights to the same total in every class.
+    class_weight : dict, "balanced" or None, default=None
+        ``"balanced"``: scale the weights to the same total in every class; a dict: times a weight
+        per class.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -71,7 +77,7 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         *,
         weighting: str | Weighting | DensityRatio = "equal_mass",
         target_domain: Hashable | None = None,
-        class_weight: str | None = None,
+        class_weight: ClassWeight = None,
         random_state: RandomState = None,
     ):
         self.estimator = estimator
@@ -105,7 +111,7 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         -------
         self : WeightedTransferClassifier
         """
-        check_choice("class_weight", self.class_weight, ("balanced",), none=True)
+        check_class_weight(self.class_weight)
         weighting = get_weighting(self.weighting)
         need_target = weighting.needs_target or self._always_needs_target
         data = self._check_training(
@@ -138,7 +144,8 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         )
         rng = check_random_state(self.random_state)
         run = learner.bind(data.X).start(n_classes, rng, resample=False)
-        run.fit(data.y_row, class_weighted(weight_row, data.y_row, self.class_weight))
+        weight_row = class_weighted(weight_row, data.y_row, data.classes, self.class_weight)
+        run.fit(data.y_row, weight_row)
         return run.combine([1.0])
 
     def _base(self) -> Any:
