@@ -158,7 +158,7 @@ class SBoostClassifierCV(BaseGroupClassifier):
         if not isinstance(self.cv, Integral):
             return check_cv(self.cv)
         check_number("cv", self.cv, "[2, inf)", whole=True)
-        return WholeGroupKFold(self.cv, random_state=seed)
+        return WholeGroupKFold(int(self.cv), random_state=seed)
 
     def _choose(self, gammas: NDArray[np.float64], error: NDArray[np.float64]) -> None:
         """From errors (n_gammas, n_splits, n_rounds): the best rounds per gamma, the best gamma."""

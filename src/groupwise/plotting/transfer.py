@@ -31,7 +31,8 @@ class SourceWeightDisplay:
     >>> from groupwise.plotting.transfer import SourceWeightDisplay
     >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target").fit(d.X, d.y, domains=d.domains)
+    >>> clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target")
+    >>> clf = clf.fit(d.X, d.y, domains=d.domains)
     >>> display = SourceWeightDisplay.from_estimator(clf, d.X, d.y, domains=d.domains)
     >>> [ax.get_ylabel() for ax in display.axes_]
     ['share of the weight', 'error on the target']
@@ -57,7 +58,7 @@ class SourceWeightDisplay:
         domains: ArrayLike | None = None,
         axes: Any = None,
     ) -> "SourceWeightDisplay":
-        """Draw a fitted model that has ``history_["domain_mass"]``; with ``X`` and ``y`` its errors as well.
+        """Draw the domains' shares of a fitted model; with ``X`` and ``y`` its errors as well.
 
         Only rows of the target count; without ``domains`` all do.
         """

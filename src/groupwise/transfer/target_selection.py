@@ -149,7 +149,7 @@ def _splitter(
         return check_cv(cv)
     n_splits, n_repeats = (5, 2) if cv is None else (cv, 1)
     check_number("cv", n_splits, "[2, inf)", whole=True)
-    n_splits = min(n_splits, _least_class(data))
+    n_splits = min(int(n_splits), _least_class(data))
     return TargetKFold(n_splits, target=target_domain, n_repeats=n_repeats, random_state=rng)
 
 
