@@ -83,9 +83,7 @@ def a_round(n_groups: int) -> list[dict[str, Any]]:
     X, y, ids = rows(100_000, n_groups)
 
     def ours(n_rounds: int) -> Any:
-        clf = GroupAdaBoostClassifier(
-            HistTrees(3, n_threads=1), measure="f1", n_estimators=n_rounds
-        )
+        clf = GroupAdaBoostClassifier(HistTrees(3, n_jobs=1), measure="f1", n_estimators=n_rounds)
         return clf.fit(X, y, groups=ids)
 
     times = take_turns(

@@ -153,7 +153,7 @@ def _boosting(split: Split) -> Scores:
     }
     for name, options in (
         ("1/m weights", {"focus": 0.0}),
-        ("confidence-rated, 1/m weights", {"focus": 0.0, "hypotheses": "confident"}),
+        ("confidence-rated, 1/m weights", {"focus": 0.0, "hypotheses": "soft"}),
         ("focus 1", {"focus": 1.0}),
         ("worst groups, focus 5", {"focus": 5.0}),
     ):

@@ -21,10 +21,10 @@ from groupwise.majority import (
     GroupStatisticsClassifier,
     NaiveGroupClassifier,
     SBoostClassifier,
-    select_gamma,
+    SBoostClassifierCV,
 )
 from groupwise.metrics import group_accuracy, make_scorer
-from groupwise.model_selection import group_train_test_split
+from groupwise.model_selection import group_train_test_split, paper_split
 from groupwise.plotting import RoundsDisplay
 from reproductions.result import Result, Track, quiet
 
@@ -67,22 +67,11 @@ def _error(estimator: Any) -> Callable[[Split, int], float]:
     return measure
 
 
-def _sboost_chosen(
-    cv: str, estimator: Any = None, *, resample: bool = False
-) -> Callable[[Split, int], float]:
-    """SBoost with gamma (for ``"repeated"`` the rounds too) chosen on the training sessions."""
-
-    def measure(split: Split, seed: int) -> float:
-        X, y, groups = split.train.X, split.train.y, split.train.groups
-        base = SBoostClassifier(
-            estimator, n_estimators=ROUNDS, resample=resample, random_state=seed
-        )
-        chosen = select_gamma(
-            base, X, y, groups=groups, cv=cv, tune_rounds=cv == "repeated", random_state=seed
-        )
-        return _error(lambda: chosen.estimator)(split, seed)
-
-    return measure
+def _gamma_by_the_papers_split(split: Split, seed: int) -> float:
+    model = SBoostClassifierCV(
+        _tree(), n_estimators=ROUNDS, cv=paper_split(seed), tune_rounds=False, resample=True
+    )
+    return _error(lambda: model)(split, seed)
 
 
 def _ceiling(split: Split, seed: int) -> float:
@@ -98,10 +87,12 @@ METHODS: dict[str, Callable[[Split, int], float]] = {
         lambda: NaiveGroupClassifier(AdaBoostClassifier(_tree(), n_estimators=ROUNDS))
     ),
     "naive tree": _error(lambda: NaiveGroupClassifier(_tree())),
-    "SBoost, gamma by the paper's 20/80 split": _sboost_chosen("paper", _tree(), resample=True),
+    "SBoost, gamma by the paper's 20/80 split": _gamma_by_the_papers_split,
     "SBoost, weighting by D": _error(lambda: SBoostClassifier(_tree(), n_estimators=ROUNDS)),
     "SBoost, histogram trees": _error(lambda: SBoostClassifier(n_estimators=ROUNDS)),
-    "SBoost, histogram trees, gamma and rounds by repeated CV": _sboost_chosen("repeated"),
+    "SBoost, histogram trees, gamma and rounds by repeated CV": _error(
+        lambda: SBoostClassifierCV(n_estimators=ROUNDS)
+    ),
     "gradient boosting on SBoost's loss": _error(lambda: GroupBoostClassifier()),
     "naive gradient boosting": _error(lambda: NaiveGroupClassifier()),
     "logistic regression on group means": _error(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from groupwise.boosting import LinearLearner
 from groupwise.datasets import TransferData
 from groupwise.datasets.transfer import (
     NEWSGROUP_TASKS,
@@ -21,9 +22,9 @@ from groupwise.datasets.transfer import (
 )
 from groupwise.transfer import (
     BalancedTransferClassifier,
-    LinearLearner,
     NegativeTransferWarning,
     PerfectTargetWarning,
+    SafeTrAdaBoostClassifier,
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
@@ -57,11 +58,11 @@ def _logistic() -> LinearLearner:
 
 
 def _weighted(weighting: str, learner: Callable[[], Any]) -> Any:
-    return WeightedTransferClassifier(learner(), weighting=weighting, balance_classes=True)
+    return WeightedTransferClassifier(learner(), weighting=weighting, class_weight="balanced")
 
 
-def _fading(rounds: int, learner: Callable[[], Any], **more: Any) -> Any:
-    return TrAdaBoostClassifier.fading(learner(), n_estimators=rounds, balance_classes=True, **more)
+def _fading(rounds: int, learner: Callable[[], Any]) -> TrAdaBoostClassifier:
+    return TrAdaBoostClassifier.fading(learner(), n_estimators=rounds, class_weight="balanced")
 
 
 #: Methods of Table 3; the first four are the paper's.
@@ -70,16 +71,16 @@ SUPERVISED: dict[str, Callable[[], Any]] = {
     "SVMt": partial(_weighted, "union", _svm),
     "AUX": partial(_weighted, "aux", _svm),
     "TrAdaBoost(SVM)": lambda: TrAdaBoostClassifier(
-        _svm(), n_estimators=ROUNDS, balance_classes=True
+        _svm(), n_estimators=ROUNDS, class_weight="balanced"
     ),
     "equal-mass SVM": partial(_weighted, "equal_mass", _svm),
     "fading TrAdaBoost(SVM)": partial(_fading, FADING_ROUNDS, _svm),
-    "safe fading TrAdaBoost(SVM)": partial(_fading, FADING_ROUNDS, _svm, safe=True),
+    "safe fading TrAdaBoost(SVM)": lambda: SafeTrAdaBoostClassifier(_fading(FADING_ROUNDS, _svm)),
     "equal-mass SVM, C = 10": partial(_weighted, "equal_mass", partial(_svm, 10.0)),
     "fading TrAdaBoost(SVM), C = 10": partial(_fading, 2 * FADING_ROUNDS, partial(_svm, 10.0)),
     "equal-mass logistic regression": partial(_weighted, "equal_mass", _logistic),
     "logistic regression, share by target folds": lambda: BalancedTransferClassifier(
-        _logistic(), balance_classes=True
+        _logistic(), class_weight="balanced"
     ),
 }
 
@@ -196,7 +197,7 @@ def _fitted(model: Any, data: TransferData, rows: NDArray, **more: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PerfectTargetWarning)
         warnings.simplefilter("ignore", NegativeTransferWarning)
-        return model.set_params(target="target").fit(
+        return model.set_params(target_domain="target").fit(
             data.X[rows], data.y[rows], domains=data.domains[rows], **more
         )
 

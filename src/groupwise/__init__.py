@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         GroupStatisticsClassifier,
         NaiveGroupClassifier,
         SBoostClassifier,
-        select_gamma,
+        SBoostClassifierCV,
     )
     from groupwise.measures import ExpectedMeasureClassifier, GroupAdaBoostClassifier
     from groupwise.presence import DPBoostClassifier, LPBoostClassifier
@@ -63,6 +63,7 @@ __all__ = [
     "ManifoldAOCClassifierCV",
     "NaiveGroupClassifier",
     "SBoostClassifier",
+    "SBoostClassifierCV",
     "TrAdaBoostClassifier",
     "boosting",
     "datasets",
@@ -85,7 +86,6 @@ __all__ = [
     "report",
     "rules",
     "save_model",
-    "select_gamma",
     "solvers",
     "tables",
     "testing",
@@ -115,7 +115,7 @@ _HOMES = {
     "flatten_bags": "groups",
     "load_model": "io",
     "save_model": "io",
-    "select_gamma": "majority",
+    "SBoostClassifierCV": "majority",
     "unflatten_bags": "groups",
 }
 

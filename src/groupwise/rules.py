@@ -22,7 +22,13 @@ __all__ = [
     "Presence",
     "Rule",
     "get_rule",
+    "two_columns",
 ]
+
+
+def two_columns(positive: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities of two classes, (n, 2), from that of the second."""
+    return np.column_stack([1.0 - positive, positive])
 
 
 @runtime_checkable
@@ -72,8 +78,7 @@ class AnyPositive:
                 f"the rule 'any' needs two classes, a negative and a positive one; "
                 f"got {proba_row.shape[1]}"
             )
-        positive = groups.max(proba_row[:, 1])
-        return np.column_stack([1.0 - positive, positive])
+        return two_columns(groups.max(proba_row[:, 1]))
 
 
 @dataclass(frozen=True)

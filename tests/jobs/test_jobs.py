@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from groupwise.measures.registry import MEASURES
 from sklearn.ensemble import RandomForestClassifier
 
 from groupwise.groups import Groups
@@ -23,7 +24,6 @@ from groupwise.jobs import (
 )
 from groupwise.jobs.answer import Predictions
 from groupwise.jobs.model import row_weights, with_all_classes
-from groupwise.measures.registry import MEASURES
 from groupwise.tables import LoadedTable, OptionError, TableError
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from groupwise import Groups
-from groupwise.measures import FBeta
 from groupwise.measures.separation import (
     AccuracyOracle,
     GroupF1Oracle,
     PrecisionOracle,
     ROCOracle,
 )
+from groupwise.metrics import FBeta
 
 
 def rows(seed, n=9):

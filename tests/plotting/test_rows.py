@@ -92,7 +92,9 @@ def test_margins_are_scores_towards_the_label(sessions, clf):
 
 def test_weights_of_source_rows():
     d = make_shifted_domains(random_state=0)
-    clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)
+    clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target").fit(
+        d.X, d.y, domains=d.domains
+    )
     display = SourceRowsDisplay.from_estimator(clf, domains=d.domains)
     for line, (name, weight) in zip(display.ax_.lines, display.weights.items(), strict=True):
         inside = clf.row_weights_[np.asarray(d.domains) == name] / clf.row_weights_.mean()

@@ -13,7 +13,7 @@ def shifted():
 
 @pytest.fixture
 def fitted(shifted):
-    clf = TrAdaBoostClassifier(n_estimators=6, target="target", random_state=0)
+    clf = TrAdaBoostClassifier(n_estimators=6, target_domain="target", random_state=0)
     return clf.fit(shifted.X, shifted.y, domains=shifted.domains)
 
 
@@ -21,7 +21,7 @@ def test_lines_hold_shares_and_errors(fitted, shifted, tmp_path):
     display = SourceWeightDisplay.from_estimator(
         fitted, shifted.X, shifted.y, domains=shifted.domains
     )
-    for line, share in zip(display.axes_[0].lines, fitted.domain_mass_.T, strict=True):
+    for line, share in zip(display.axes_[0].lines, fitted.history_["domain_mass"].T, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), share)
     rows = shifted.domains == "target"
     last = np.mean(fitted.predict(shifted.X)[rows] != shifted.y[rows])

@@ -38,7 +38,7 @@ ESTIMATORS = [
     GroupVoteClassifier(),
 ]
 VARIANTS = [
-    LPBoostClassifier(HistTrees(2, n_threads=1), max_queries=5),
+    LPBoostClassifier(HistTrees(2, n_jobs=1), max_queries=5),
     LPBoostClassifier(DecisionTreeClassifier(max_depth=2), max_queries=5),
     DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_restarts=1),
     MISVMClassifier(n_components=20),

@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from groupwise.transfer import LinearLearner, TrAdaBoostClassifier
+from groupwise.boosting import LinearLearner
+from groupwise.transfer import TrAdaBoostClassifier
 
 
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 def test_three_classes(hypotheses):
     rng = np.random.RandomState(1)
     X = rng.normal(size=(150, 3))
     y = np.array(["a", "b", "c"])[X.argmax(axis=1)]
     clf = TrAdaBoostClassifier(
-        LinearLearner(C=0.1), n_estimators=4, hypotheses=hypotheses, target=0
+        LinearLearner(C=0.1), n_estimators=4, hypotheses=hypotheses, target_domain=0
     ).fit(X, y, domains=np.arange(150) % 2)
     assert clf.score(X, y) > 0.8
-    assert clf.ensemble_.coef.shape[1:] == (3, 3)
+    assert clf.ensemble_.voters.coef.shape[1:] == (3, 3)
 
 
 def test_resampled_rows():

@@ -62,7 +62,8 @@ def test_too_few_target_rows_of_a_class():
 def test_grid_search_over_a_pipeline(shifted):
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(
-            StandardScaler(), WeightedTransferClassifier(LogisticRegression(), target="target")
+            StandardScaler(),
+            WeightedTransferClassifier(LogisticRegression(), target_domain="target"),
         )
         search = GridSearchCV(
             pipeline,

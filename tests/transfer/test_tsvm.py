@@ -3,10 +3,10 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
+from groupwise.boosting import LinearLearner
 from groupwise.exceptions import GroupDataError
 from groupwise.solvers.newton import fit_plane, plane_objective
 from groupwise.transfer import (
-    LinearLearner,
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
@@ -110,7 +110,7 @@ def test_labels_by_name_and_one_unlabelled_row():
     assert clf.transduction_.tolist() == ["yes"]
 
 
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
 def test_tradaboost_with_a_transductive_learner(hypotheses, tmp_path):
     X, y, crowd, truth = clouds(gap=5.0)
@@ -118,7 +118,11 @@ def test_tradaboost_with_a_transductive_learner(hypotheses, tmp_path):
     y_source = rng.randint(2, size=60)
     source = rng.normal(size=(60, 2)) + np.column_stack([2 * y_source - 1, 2 * y_source - 1])
     clf = TrAdaBoostClassifier(
-        TransductiveSVC(), n_estimators=5, target="t", initial="equal_mass", hypotheses=hypotheses
+        TransductiveSVC(),
+        n_estimators=5,
+        target_domain="t",
+        initial="equal_mass",
+        hypotheses=hypotheses,
     ).fit(
         np.vstack([source, X]),
         np.r_[y_source, y],
@@ -126,7 +130,7 @@ def test_tradaboost_with_a_transductive_learner(hypotheses, tmp_path):
         X_unlabeled=crowd,
     )
     assert np.mean(clf.predict(crowd) == truth) > 0.9
-    plain = TrAdaBoostClassifier(TransductiveSVC(), n_estimators=2, target="t").fit(
+    plain = TrAdaBoostClassifier(TransductiveSVC(), n_estimators=2, target_domain="t").fit(
         np.vstack([source, X]), np.r_[y_source, y], domains=np.repeat(["s", "t"], [60, 2])
     )
     assert plain.predict(crowd).shape == truth.shape

@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from groupwise.boosting.hist_trees import lightgbm_input, thread_count, training_scores
+from groupwise.boosting.lightgbm_tools import (
+    PickledBooster,
+    can_split,
+    lightgbm_input,
+    thread_count,
+    training_scores,
+)
 from groupwise.gbdt.engine import Objective, TreeOptions
 
 __all__ = ["LightGBMEngine", "LightGBMModel"]
@@ -29,9 +35,7 @@ class LightGBMEngine:
             categorical_feature=list(options.categorical_features) or "auto",
             params=params,
         ).construct()
-        # LightGBM cannot take an objective from outside where every feature is constant
-        can_split = any(dataset.feature_num_bin(column) > 1 for column in range(X.shape[1]))
-        return _LightGBMRun(lgb.Booster(params, dataset), options.n_threads, can_split)
+        return _LightGBMRun(lgb.Booster(params, dataset), options.n_threads, can_split(dataset))
 
 
 def _params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
@@ -85,37 +89,11 @@ class _LightGBMRun:
         return LightGBMModel(text, n_rounds, self.n_threads)
 
 
-class LightGBMModel:
+class LightGBMModel(PickledBooster):
     """A booster in LightGBM's own text format."""
 
-    def __init__(self, text: str, n_rounds: int, n_threads: int | None = None):
-        self.text = text
-        self.n_rounds = n_rounds
-        self.n_threads = n_threads
-        self._booster: lgb.Booster | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_booster": None}
-
-    @property
-    def booster(self) -> lgb.Booster:
-        """The live booster."""
-        if self._booster is None:
-            self._booster = lgb.Booster(model_str=self.text)
-        return self._booster
-
-    def _predict(self, X: Any, **options: Any) -> Any:
-        threads = thread_count(self.n_threads, X)
-        return self.booster.predict(
-            lightgbm_input(X), num_threads=threads, validate_features=False, **options
-        )
-
-    def score(self, X: Any, first: int = 0, last: int | None = None) -> NDArray[Any]:
-        last = self.n_rounds if last is None else last
-        return self._predict(X, raw_score=True, start_iteration=first, num_iteration=last - first)
-
     def contributions(self, X: Any) -> NDArray[Any]:
-        values = self._predict(X, pred_contrib=True)
+        values = self.predict(X, pred_contrib=True)
         if isinstance(values, list):  # sparse in, sparse out: one matrix an output
             return np.stack([part.toarray() for part in values], axis=1)
         if issparse(values):

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise.boosting.hist_trees import lightgbm_input as scipy_matrix
-from groupwise.boosting.hist_trees import thread_count
+from groupwise.boosting.lightgbm_tools import lightgbm_input as scipy_matrix
+from groupwise.boosting.lightgbm_tools import thread_count
 from groupwise.gbdt.engine import Objective, TreeOptions
 
 __all__ = [

@@ -212,7 +212,7 @@ METHODS: tuple[Method, ...] = (
     Method("transfer", "target-only", _WEIGHTED, "baseline: the target's rows alone",
            {"weighting": "groupwise.transfer:TargetOnly"}),
     Method("transfer", "union", _WEIGHTED, "baseline: all rows alike",
-           {"weighting": "groupwise.transfer:Union"}),
+           {"weighting": "groupwise.transfer:PooledRows"}),
 )
 # fmt: on
 

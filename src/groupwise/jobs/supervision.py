@@ -310,7 +310,7 @@ class Transfer(Supervision):
         return {"domains": targets.domains}
 
     def constructor(self) -> dict[str, Any]:
-        return {"target": self.target_domain}
+        return {"target_domain": self.target_domain}
 
     def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
         return np.flatnonzero(np.asarray(targets.domains) == self.target_domain)

@@ -10,8 +10,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState
-from groupwise.boosting.hist_trees import lightgbm_input, thread_count
-from groupwise.gbdt.lightgbm_engine import LightGBMModel
+from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input, thread_count
 from groupwise.inputs.parameters import check_choice, check_flag, check_number
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.metrics import MeasureLike
@@ -46,7 +45,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensemble_ : LightGBMModel
+    ensemble_ : PickledBooster
         ``ensemble_.booster`` is the booster.
     n_iter_ : int
         Rounds grown; fewer than ``n_estimators`` where no split is left.
@@ -119,7 +118,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         params = self._params(n_classes, thread_count(self.n_jobs, data.X))
         booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
         self.n_iter_ = booster.current_iteration()
-        self.ensemble_ = LightGBMModel(booster.model_to_string(), self.n_iter_, self.n_jobs)
+        self.ensemble_ = PickledBooster(booster.model_to_string(), self.n_iter_, self.n_jobs)
         return self
 
     def _check_parameters(self) -> None:

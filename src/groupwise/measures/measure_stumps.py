@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
+from groupwise.boosting.protocol import HardLearner
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
 from groupwise.metrics import CountMeasure, GroupMeasure
@@ -50,7 +51,7 @@ class MeasureStumps(Recipe):
 
 
 @dataclass(frozen=True)
-class _StumpsOfGroups:
+class _StumpsOfGroups(HardLearner):
     max_thresholds: int
     measure: CountMeasure
     y_row: NDArray[np.intp]
@@ -162,6 +163,11 @@ class StumpEnsemble:
         for index, weight in enumerate(self.weight):
             score = score + weight * self._vote(X, index)
             yield score
+
+    def tail(self, first: int) -> "StumpEnsemble":
+        return StumpEnsemble(
+            self.feature[first:], self.threshold[first:], self.sign[first:], self.weight[first:]
+        )
 
 
 def _column(X: Rows, index: int) -> NDArray[np.float64]:

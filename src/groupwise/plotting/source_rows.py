@@ -33,7 +33,8 @@ class SourceRowsDisplay:
     >>> from groupwise.plotting import SourceRowsDisplay
     >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)
+    >>> clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target")
+    >>> clf = clf.fit(d.X, d.y, domains=d.domains)
     >>> SourceRowsDisplay.from_estimator(clf, domains=d.domains).ax_.get_ylabel()
     'weight, in means of all rows'
     """

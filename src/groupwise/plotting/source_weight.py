@@ -37,7 +37,8 @@ class SourceWeightDisplay:
     >>> from groupwise.plotting.source_weight import SourceWeightDisplay
     >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)
+    >>> clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target")
+    >>> clf = clf.fit(d.X, d.y, domains=d.domains)
     >>> display = SourceWeightDisplay.from_estimator(clf, d.X, d.y, domains=d.domains)
     >>> [ax.get_ylabel() for ax in display.axes_]
     ['share of the weight', 'error on the target']
@@ -63,7 +64,7 @@ class SourceWeightDisplay:
         domains: Ids = None,
         axes: Any = None,
     ) -> "SourceWeightDisplay":
-        """Draw a fitted model that has ``domain_mass_``; with ``X`` and ``y`` its errors as well.
+        """Draw the domains' shares of a fitted model; with ``X`` and ``y`` its errors as well.
 
         Parameters
         ----------
@@ -82,7 +83,9 @@ class SourceWeightDisplay:
             errors = [
                 np.mean(predicted[rows] != truth[rows]) for predicted in estimator.staged_predict(X)
             ]
-        return cls(estimator.domain_mass_, estimator.domain_names_, errors).plot(axes=axes)
+        return cls(estimator.history_["domain_mass"], estimator.domain_names_, errors).plot(
+            axes=axes
+        )
 
     def plot(self, axes: Any = None) -> "SourceWeightDisplay":
         """Draw on the given axes (two with errors, one without), or on a new figure."""

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import euclidean_distances
 
 from groupwise._typing import Rows
+from groupwise.boosting import HardLearner
 from groupwise.inputs.parameters import check_number
 from groupwise.presence.program.pool import WholePool
 from groupwise.presence.stumps import BoundStumps, Stumps, StumpSum
@@ -17,7 +18,7 @@ from groupwise.recipes import Recipe
 __all__ = ["BallSum", "Balls"]
 
 
-class Balls(Recipe):
+class Balls(HardLearner, Recipe):
     r"""All thresholded RBF features :math:`h(x) = \pm\mathrm{sign}(\theta - |x - c|)` as a pool.
 
     A Gaussian of any width around c, cut at any height, is a ball; so the pool holds every
@@ -104,3 +105,6 @@ class BallSum:
 
     def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:
         yield from self.stumps.staged_score(_distances(X, self.centres))
+
+    def tail(self, first: int) -> "BallSum":
+        return BallSum(self.centres, self.stumps.tail(first))

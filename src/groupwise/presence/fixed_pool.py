@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from groupwise._typing import Rows
+from groupwise.boosting import HardLearner
 from groupwise.presence.program.pool import WholePool
 from groupwise.recipes import Recipe
 
 __all__ = ["ClassifierSum", "FixedPool"]
 
 
-class FixedPool(Recipe):
+class FixedPool(HardLearner, Recipe):
     """Given classifiers, each used as it is or negated.
 
     Parameters
@@ -86,3 +87,6 @@ class ClassifierSum:
     def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:
         for end in range(1, len(self.classifiers) + 1):
             yield ClassifierSum(self.classifiers[:end], self.weight[:end]).score(X)
+
+    def tail(self, first: int) -> "ClassifierSum":
+        return ClassifierSum(self.classifiers[first:], self.weight[first:])

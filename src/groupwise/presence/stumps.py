@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from groupwise._typing import Rows
+from groupwise.boosting import HardLearner
 from groupwise.inputs.parameters import check_number
 from groupwise.presence.program.pool import WholePool
 from groupwise.recipes import Recipe
@@ -18,7 +19,7 @@ __all__ = ["StumpSum", "Stumps"]
 _BLOCK = 4_000_000
 
 
-class Stumps(Recipe):
+class Stumps(HardLearner, Recipe):
     r"""All stumps :math:`h(x) = \pm\mathrm{sign}(x_j - \theta)` and the constant, as a pool.
 
     A search sorts nothing: features are turned into ranks once, the weights of the rows are counted
@@ -157,3 +158,6 @@ class StumpSum:
     def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:
         for end in range(1, len(self.weight) + 1):
             yield StumpSum(self.feature[:end], self.threshold[:end], self.weight[:end]).score(X)
+
+    def tail(self, first: int) -> "StumpSum":
+        return StumpSum(self.feature[first:], self.threshold[first:], self.weight[first:])

@@ -1,13 +1,13 @@
 """Labels for unlabelled rows and a plane for all of them: the search behind TransductiveSVC."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from groupwise._typing import Rows
 from groupwise.solvers.newton import Plane, fit_plane, plane_objective
 from groupwise.transfer.density_ratio import stack
 
@@ -51,7 +51,7 @@ class Transduction:
     tol : float
     """
 
-    X: Any
+    X: Rows
     n_labeled: int
     cost_unlabeled: float
     tol: float
@@ -168,12 +168,12 @@ class Transduction:
         ones = np.ones(self.n_unlabeled)
         signs = np.concatenate([sign, ones, -ones])
         for _ in range(5):
-            chance = self._chances(plane, fraction, temperature)
-            costs = np.concatenate([cost, level * chance, level * (1.0 - chance)])
+            proba = self._probabilities(plane, fraction, temperature)
+            costs = np.concatenate([cost, level * proba, level * (1.0 - proba)])
             plane = fit_plane(doubled, signs, costs, start=plane, tol=_ROUGH).plane
         return plane
 
-    def _chances(self, plane: Plane, fraction: float, temperature: float) -> NDArray:
+    def _probabilities(self, plane: Plane, fraction: float, temperature: float) -> NDArray:
         score = self._unlabeled_score(plane)
         gain = np.maximum(1.0 + score, 0.0) ** 2 - np.maximum(1.0 - score, 0.0) ** 2
         gain /= temperature

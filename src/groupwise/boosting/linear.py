@@ -1,22 +1,23 @@
 """Linear weak learners with warm starts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator
 
-from groupwise.boosting.classifiers import vote_coding
+from groupwise._typing import Rows
 from groupwise.boosting.protocol import resample_counts
+from groupwise.boosting.votes import cast, decide, link
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.recipes import Recipe
 from groupwise.solvers.newton import LOSSES, Plane, fit_plane
 
-__all__ = ["LinearEnsemble", "LinearLearner", "confidence"]
+__all__ = ["LinearEnsemble", "LinearLearner"]
 
 
-class LinearLearner(BaseEstimator):
+class LinearLearner(Recipe):
     r"""Linear classifiers for boosting, every round started from the last round's plane.
 
     A round minimises :math:`\frac12\|w\|^2 + C \sum_i d_i\, \ell(y_i (w^T x_i + b))`, the weights
@@ -34,42 +35,48 @@ class LinearLearner(BaseEstimator):
 
     Examples
     --------
-    >>> from groupwise.transfer import LinearLearner, TrAdaBoostClassifier
+    >>> from groupwise.boosting import LinearLearner
+    >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> TrAdaBoostClassifier(LinearLearner("logistic"))
     TrAdaBoostClassifier(estimator=LinearLearner(loss='logistic'))
     """
+
+    accepts_nan = False
 
     def __init__(self, loss: str = "squared_hinge", *, C: float = 1.0, tol: float = 1e-4):
         self.loss = loss
         self.C = C
         self.tol = tol
 
-    def bind(self, X: Any) -> "_BoundLinear":
+    def bind(self, X: Rows) -> "_BoundLinear":
         """Remember the rows."""
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {self.loss!r}")
-        if not self.C > 0:
-            raise ValueError(f"C must be a positive number, got {self.C!r}")
-        return _BoundLinear(self, X, confident=False)
+        check_choice("loss", self.loss, sorted(LOSSES))
+        check_number("C", self.C, "(0, inf)")
+        check_number("tol", self.tol, "(0, inf)")
+        return _BoundLinear(self, X)
 
-    def confident(self) -> "_ConfidentLinear":
+    def soft(self) -> "_SoftLinear":
         """The same planes as hypotheses with values in [0, 1]: the logistic function of f."""
-        return _ConfidentLinear(self)
+        return _SoftLinear(self)
 
 
 @dataclass(frozen=True)
-class _ConfidentLinear:
+class _SoftLinear:
     learner: LinearLearner
+    accepts_nan = False
 
-    def bind(self, X: Any) -> "_BoundLinear":
-        return _BoundLinear(self.learner, self.learner.bind(X).X, confident=True)
+    def bind(self, X: Rows) -> "_BoundLinear":
+        return replace(self.learner.bind(X), is_soft=True)
+
+    def soft(self) -> "_SoftLinear":
+        return self
 
 
 @dataclass(frozen=True)
 class _BoundLinear:
     learner: LinearLearner
-    X: Any
-    confident: bool
+    X: Rows
+    is_soft: bool = False
 
     def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> "_LinearRun":
         n_planes = 1 if n_classes == 2 else n_classes
@@ -105,15 +112,13 @@ class _LinearRun:
         self.last = list(planes)
         self.rounds.append(planes)
         score = np.column_stack([plane.score(X) for plane in planes])
-        if self.bound.confident:
-            return confidence(score)
-        return (score[:, 0] >= 0).astype(np.intp) if score.shape[1] == 1 else score.argmax(axis=1)
+        return _output(score, self.bound.is_soft)
 
     def combine(self, weights: Sequence[float]) -> "LinearEnsemble":
         rounds = self.rounds[: len(weights)]
         coef = np.array([[plane.coef for plane in planes] for planes in rounds])
         intercept = np.array([[plane.intercept for plane in planes] for planes in rounds])
-        return LinearEnsemble(coef, intercept, list(weights), self.n_classes, self.bound.confident)
+        return LinearEnsemble(coef, intercept, list(weights), self.n_classes, self.bound.is_soft)
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ class LinearEnsemble:
     intercept : ndarray of shape (n_rounds, n_planes)
     weights : list of float
     n_classes : int
-    confident : bool
+    is_soft : bool
         Whether a vote is a probability, or 0 or 1.
     """
 
@@ -134,32 +139,32 @@ class LinearEnsemble:
     intercept: NDArray[np.float64]
     weights: list[float]
     n_classes: int
-    confident: bool
+    is_soft: bool
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[Any]:
         score = np.zeros(X.shape[0] if self.n_classes == 2 else (X.shape[0], self.n_classes))
         for stage in self.staged_score(X):
             score = stage
         return score
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        coding = vote_coding(self.n_classes)
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
         total: Any = 0.0
         for weight, coef, intercept in zip(self.weights, self.coef, self.intercept, strict=True):
-            plane_score = X @ coef.T + intercept
-            if self.confident:
-                vote = confidence(plane_score) @ coding
-            elif self.n_classes == 2:
-                vote = coding[(plane_score[:, 0] >= 0).astype(np.intp)]
-            else:
-                vote = coding[plane_score.argmax(axis=1)]
-            total = total + weight * vote
+            output = _output(X @ coef.T + intercept, self.is_soft)
+            total = total + weight * cast(output, self.n_classes)
             yield total
 
+    def tail(self, first: int) -> "LinearEnsemble":
+        return replace(
+            self,
+            coef=self.coef[first:],
+            intercept=self.intercept[first:],
+            weights=self.weights[first:],
+        )
 
-def confidence(score: NDArray[Any]) -> NDArray[Any]:
-    """Probabilities (n_rows, n_classes) from the scores of one plane or of one per class."""
-    if score.shape[1] == 1:
-        positive = expit(score[:, 0])
-        return np.column_stack([1.0 - positive, positive])
-    return softmax(score, axis=1)
+
+def _output(score: NDArray[Any], is_soft: bool) -> NDArray[Any]:
+    """Class codes or probabilities from the scores of one plane or of one per class."""
+    if is_soft:
+        return link(score)
+    return decide(score[:, 0] if score.shape[1] == 1 else score)
