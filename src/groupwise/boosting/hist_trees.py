@@ -1,15 +1,16 @@
 """Histogram trees as weak learners: LightGBM bins the features once, then only grows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
-from sklearn.base import BaseEstimator
 
 from groupwise.boosting.protocol import resample_counts
+from groupwise.inputs.parameters import check_number
+from groupwise.recipes import Recipe
 
 __all__ = ["HistTreeEnsemble", "HistTrees", "lightgbm_input", "thread_count", "training_scores"]
 
@@ -23,38 +24,45 @@ def lightgbm_input(X: Any) -> Any:
     return csr_matrix(X) if issparse(X) else X
 
 
-def thread_count(n_threads: int | None, X: Any) -> int:
+def thread_count(n_jobs: int | None, X: Any) -> int:
     """Threads to ask an engine for; 0 is all cores.
 
     On small tables threads spend more time waiting for each other than they save, and on a busy
     machine a hundred times more.
     """
-    if n_threads is None:
+    if n_jobs is None:
         return 1 if X.shape[0] * X.shape[1] < 500_000 else 0
-    return n_threads
+    return n_jobs
 
 
-class HistTrees(BaseEstimator):
-    r"""Classification trees on binned features, for boosting methods with two classes.
+class HistTrees(Recipe):
+    r"""Trees on binned features: what to grow, for every method that boosts trees.
 
-    All trees of a run grow on one live LightGBM booster, so the features are binned once. The tree
-    of a round minimises the weighted squared error to labels of -1 and +1, which for two classes is
-    the Gini criterion; its vote is the sign of each leaf.
+    As a weak learner for two classes all trees of a run grow on one live LightGBM booster, so the
+    features are binned once. The tree of a round minimises the weighted squared error to labels of
+    -1 and +1, which for two classes is the Gini criterion; its vote is the sign of each leaf.
 
     Parameters
     ----------
     max_depth : int, default=3
-    max_leaves : int, default=None
+    max_leaf_nodes : int, default=None
         Grow the best leaves first up to this number; ``None`` grows all to ``max_depth``.
     min_leaf_weight : float, default=1.0
         Smallest total weight of a leaf, where the mean weight of a row is 1.
+    l2_regularization : float, default=None
+        Added to the weight of a leaf, which shrinks its value and the gain of its split. ``None``:
+        the learner's own default, 0 for votes of weak learners and 1 in gradient boosting.
+    subsample : float, default=1.0
+        Share of the rows that a tree is grown on, drawn anew for each.
+    max_features : float, default=1.0
+        Share of the features that a tree may use, drawn anew for each.
     max_bins : int, default=255
-    categorical_features : list of int, default=None
-        Columns that hold category codes (non-negative integers).
-    monotone_constraints : list of {-1, 0, 1}, default=None
-        One entry per feature: the score may only fall, do as it likes, or only rise with it.
-    n_threads : int, default=None
-        ``None``: all cores, or one for small tables, where more would only wait.
+    categorical_features : sequence of int or str, default=None
+        Columns that hold category codes (non-negative integers), by position or name.
+    monotonic_cst : sequence of {-1, 0, 1} or dict of str to {-1, 0, 1}, default=None
+        Per feature: the score may only fall, do as it likes, or only rise with it.
+    n_jobs : int, default=None
+        Threads. ``None``: all cores, or one for small tables, where more would only wait.
 
     Notes
     -----
@@ -72,28 +80,86 @@ class HistTrees(BaseEstimator):
         self,
         max_depth: int = 3,
         *,
-        max_leaves: int | None = None,
+        max_leaf_nodes: int | None = None,
         min_leaf_weight: float = 1.0,
+        l2_regularization: float | None = None,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
         max_bins: int = 255,
-        categorical_features: list[int] | None = None,
-        monotone_constraints: list[int] | None = None,
-        n_threads: int | None = None,
+        categorical_features: Sequence[int | str] | None = None,
+        monotonic_cst: Sequence[int] | Mapping[str, int] | None = None,
+        n_jobs: int | None = None,
     ):
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_leaf_weight = min_leaf_weight
+        self.l2_regularization = l2_regularization
+        self.subsample = subsample
+        self.max_features = max_features
         self.max_bins = max_bins
         self.categorical_features = categorical_features
-        self.monotone_constraints = monotone_constraints
-        self.n_threads = n_threads
+        self.monotonic_cst = monotonic_cst
+        self.n_jobs = n_jobs
+
+    def check(self) -> None:
+        """Refuse parameters that no tree can have."""
+        check_number("max_depth", self.max_depth, "[1, inf)", whole=True)
+        check_number("max_leaf_nodes", self.max_leaf_nodes, "[2, inf)", whole=True, none=True)
+        check_number("min_leaf_weight", self.min_leaf_weight, "[0, inf)")
+        check_number("l2_regularization", self.l2_regularization, "[0, inf)", none=True)
+        check_number("subsample", self.subsample, "(0, 1]")
+        check_number("max_features", self.max_features, "(0, 1]")
+        check_number("max_bins", self.max_bins, "[2, inf)", whole=True)
+        check_number("n_jobs", self.n_jobs, "(-inf, inf)", whole=True, none=True)
+
+    def by_position(
+        self, n_features: int, feature_names: Sequence[str] | None = None
+    ) -> "HistTrees":
+        """The same trees with all columns given by position.
+
+        Parameters
+        ----------
+        n_features : int
+        feature_names : sequence of str of length n_features, default=None
+
+        Returns
+        -------
+        trees : HistTrees
+
+        Raises
+        ------
+        ValueError
+            For a column that is not among the features, and for a wrong number of constraints.
+        """
+        names = [] if feature_names is None else list(feature_names)
+        columns, constraints = self.categorical_features, self.monotonic_cst
+        if columns is not None:
+            columns = [
+                _position(column, n_features, names, "categorical_features") for column in columns
+            ]
+        if isinstance(constraints, Mapping):
+            by_column = {
+                _position(column, n_features, names, "monotonic_cst"): int(sign)
+                for column, sign in constraints.items()
+            }
+            constraints = [by_column.get(column, 0) for column in range(n_features)]
+        elif constraints is not None and len(constraints) != n_features:
+            raise ValueError(
+                f"monotonic_cst must hold one entry per feature ({n_features}), "
+                f"got {len(constraints)}"
+            )
+        given = self.get_params(deep=False)
+        return HistTrees(**{**given, "categorical_features": columns, "monotonic_cst": constraints})
 
     def bind(self, X: Any) -> "_BoundHistTrees":
         """Bin the features."""
-        params = {**self._engine_params(), "num_threads": thread_count(self.n_threads, X)}
+        self.check()
+        trees = self.by_position(X.shape[1])
+        params = {**trees._engine_params(), "num_threads": thread_count(self.n_jobs, X)}
         dataset = lgb.Dataset(
             lightgbm_input(X),
             label=np.zeros(X.shape[0], dtype=np.float32),
-            categorical_feature=self.categorical_features or "auto",
+            categorical_feature=list(trees.categorical_features or ()) or "auto",
             params=params,
         )
         return _BoundHistTrees(dataset.construct(), params)
@@ -103,9 +169,9 @@ class HistTrees(BaseEstimator):
             "objective": "none",
             "metric": "none",
             "learning_rate": 1.0,
-            "lambda_l2": 0.0,
+            "lambda_l2": self.l2_regularization or 0.0,
             "max_depth": self.max_depth,
-            "num_leaves": self.max_leaves or 2 ** min(self.max_depth, 17),
+            "num_leaves": self.max_leaf_nodes or 2 ** min(self.max_depth, 17),
             "min_data_in_leaf": 1,
             "min_data_in_bin": 1,
             "min_sum_hessian_in_leaf": max(self.min_leaf_weight, 1e-4),
@@ -118,9 +184,19 @@ class HistTrees(BaseEstimator):
             "force_col_wise": True,
             "verbosity": -1,
         }
-        if self.monotone_constraints is not None:
-            params["monotone_constraints"] = list(self.monotone_constraints)
+        if self.monotonic_cst is not None:
+            params["monotone_constraints"] = list(self.monotonic_cst)
         return params
+
+
+def _position(column: Any, n_features: int, names: Sequence[str], parameter: str) -> int:
+    if isinstance(column, str):
+        if column not in names:
+            raise ValueError(f"{parameter} names {column!r}, columns are {list(names)}")
+        return list(names).index(column)
+    if not 0 <= column < n_features:
+        raise ValueError(f"{parameter} holds column {column!r}, X has {n_features} columns")
+    return int(column)
 
 
 class _BoundHistTrees:
