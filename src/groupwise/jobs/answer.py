@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise.base import BaseGroupClassifier
 from groupwise.gbdt import GroupBoostClassifier
+from groupwise.gbdt.classifier import combine_scores
 from groupwise.groups import Groups
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.rules import get_rule
@@ -84,8 +85,9 @@ def ask(estimator: Any, X: Any, groups: Groups, n_classes: int) -> Answer:
 
 def _from_scores(estimator: GroupBoostClassifier, X: Any, groups: Groups, n_classes: int) -> Answer:
     score = estimator.decision_function(X)
-    proba = _columns(estimator, estimator._loss().proba(score), n_classes)
-    group_proba = _columns(estimator, estimator._combine(score, groups), n_classes)
+    proba = _columns(estimator, estimator.loss_.proba(score), n_classes)
+    own = combine_scores(score, groups, estimator.loss_, estimator.rule_)
+    group_proba = _columns(estimator, own, n_classes)
     return Answer(proba.argmax(axis=1), proba, proba[:, 1] - 0.5, group_proba)
 
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise.boosting.hist_trees import lightgbm_input
-from groupwise.gbdt.lightgbm_engine import LightGBMModel
+from groupwise.gbdt.engines.lightgbm import LightGBMModel
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.validation import GroupedRows, check_rows
 
