@@ -82,7 +82,7 @@ def test_settings(client, coarse, cut):
     with pytest.raises(TypeError, match="must be a GroupBoostClassifier, got GroupBoostRegressor"):
         DaskGroupBoostClassifier(GroupBoostRegressor(), client=client).fit(*parts)
     wrong = GroupBoostRegressor("sum", engine="xgboost")
-    with pytest.raises(ValueError, match="target must be 'mean' or 'total'"):
+    with pytest.raises(ValueError, match="target must be one of 'mean', 'total'"):
         DaskGroupBoostRegressor(wrong, client=client).fit(*parts)
     with pytest.raises(GroupDataError, match="one number per row"):
         DaskGroupBoostRegressor(client=client).fit(parts[0], cut(np.eye(2)[y], 2))

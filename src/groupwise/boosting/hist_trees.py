@@ -159,7 +159,7 @@ class HistTrees(Recipe):
         dataset = lgb.Dataset(
             lightgbm_input(X),
             label=np.zeros(X.shape[0], dtype=np.float32),
-            categorical_feature=list(trees.categorical_features or ()) or "auto",
+            categorical_feature=[int(c) for c in trees.categorical_features or ()] or "auto",
             params=params,
         )
         return _BoundHistTrees(dataset.construct(), params)

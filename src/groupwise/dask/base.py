@@ -28,6 +28,7 @@ from groupwise.gbdt.base import (
     trees_to_continue,
 )
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.losses import GroupLoss
 
 __all__ = ["BaseDaskGroupBoost", "Model", "TargetReader"]
@@ -169,8 +170,7 @@ class BaseDaskGroupBoost(BaseEstimator):
                 f"on Dask the engine is 'xgboost', the estimator's is {model.engine!r}: LightGBM "
                 "gives an objective no way to agree with the other workers"
             )
-        if self.checkpoint is not None and self.checkpoint_every < 1:
-            raise ValueError(f"checkpoint_every must be at least 1, got {self.checkpoint_every!r}")
+        check_number("checkpoint_every", self.checkpoint_every, "[1, inf)", whole=True)
         check_parameters(model)
         return model
 

@@ -114,7 +114,7 @@ class GroupedLayout:
         """Largest value of each run along the last axis."""
         return values if self.singletons else np.maximum.reduceat(values, self.starts, axis=-1)
 
-    def spread(self, values_group: NDArray[Any], dtype: DTypeLike = None) -> NDArray[Any]:
+    def spread(self, values_group: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
         """Give every row of a run the run's value; (n_groups,) or (k, n_groups)."""
         if dtype is not None:
             values_group = values_group.astype(dtype, copy=False)
