@@ -18,5 +18,5 @@ MatrixLike: TypeAlias = ArrayLike | spmatrix | sparray | pd.DataFrame
 Rows: TypeAlias = NDArray[Any] | csr_array | csr_matrix
 #: What a caller may pass as ``random_state``.
 RandomState: TypeAlias = int | np.random.RandomState | None
-#: What a caller may pass as groups.
+#: What a caller may pass as ``groups``.
 Ids: TypeAlias = "ArrayLike | Groups | None"

@@ -1,97 +1,322 @@
-"""What every group classifier shares: the contract of the library in one class."""
+"""The contract of the library: how an estimator is fitted to groups and asked about them."""
 
 import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from groupwise.exceptions import GroupsLostWarning
+from groupwise._typing import MatrixLike, Rows
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.groups import Groups
-from groupwise.rules import Rule, get_rule
-from groupwise.validation import (
+from groupwise.inputs import (
     GroupedRows,
-    check_grouped_rows,
+    TotalRows,
     check_groups,
     check_known_classes,
-    split_group_column,
+    check_labels,
+    check_rows,
+    check_totals,
+    group_means,
+    group_numbers,
+    group_totals,
+    split_column,
 )
+from groupwise.rules import Rule, get_rule
 
-__all__ = ["BaseGroupClassifier"]
+__all__ = [
+    "BaseGroupClassifier",
+    "BaseGroupRegressor",
+    "GroupMixin",
+    "NumberPredictions",
+    "Predictions",
+]
 
 
-class BaseGroupClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the classifiers whose labels belong to groups.
+@dataclass(frozen=True)
+class Predictions:
+    """Everything a fitted classifier says of rows and their groups.
 
-    A subclass writes ``fit`` and ``predict_proba`` (both through :meth:`_check_training` and
-    :meth:`_features`), names its decision rule in :meth:`_rule`, and has a constructor parameter
-    ``group_column``. ``groups`` is requested by default in scikit-learn's metadata routing.
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    groups : Groups
+    score_row : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        As ``decision_function`` gives it.
+    proba_row : ndarray of shape (n_rows, n_classes)
+    proba_group : ndarray of shape (n_groups, n_classes)
+        Probabilities of the group's class, or predicted shares.
+    code_row : ndarray of shape (n_rows,)
+        The predicted class of each row, as a position in ``classes``.
     """
 
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012  # scikit-learn reads a plain dict
+    classes: NDArray[Any]
+    groups: Groups
+    score_row: NDArray[Any]
+    proba_row: NDArray[Any]
+    proba_group: NDArray[Any]
+    code_row: NDArray[np.intp]
+
+    @property
+    def code_group(self) -> NDArray[np.intp]:
+        return self.proba_group.argmax(axis=1)
+
+    @property
+    def y_row(self) -> NDArray[Any]:
+        """The predicted class of each row."""
+        return self.classes[self.code_row]
+
+    @property
+    def y_group(self) -> NDArray[Any]:
+        """The predicted class of each group, in the order of ``groups.names``."""
+        return self.classes[self.code_group]
+
+    def row_weights(self) -> NDArray[np.float64]:
+        """Each row's part in its group's label: its probability of it, as a share of the group."""
+        code = self.groups.spread(self.code_group)
+        proba = self.proba_row[np.arange(len(code)), code]
+        total = self.groups.sum(proba)[self.groups.codes]
+        even = 1.0 / self.groups.sizes[self.groups.codes]
+        return np.divide(proba, total, out=even, where=total > 0)
+
+    def with_classes(self, classes: NDArray[Any]) -> "Predictions":
+        """The same with columns for classes that the model has never seen, which it never says."""
+        if np.array_equal(classes, self.classes):
+            return self
+        place = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+        known = np.array([place[label] for label in self.classes.tolist()])
+
+        def spread(table: NDArray[Any]) -> NDArray[Any]:
+            full = np.zeros((len(table), len(classes)))
+            full[:, known] = table
+            return full
+
+        proba_row = spread(self.proba_row)
+        return replace(
+            self,
+            classes=np.asarray(classes),
+            score_row=proba_row if len(classes) > 2 else self.score_row,
+            proba_row=proba_row,
+            proba_group=spread(self.proba_group),
+            code_row=known[self.code_row],
+        )
+
+
+@dataclass(frozen=True)
+class NumberPredictions:
+    """Everything a fitted regressor says of rows and their groups.
+
+    Attributes
+    ----------
+    groups : Groups
+    y_row : ndarray of shape (n_rows,)
+    y_group : ndarray of shape (n_groups,)
+        Means or totals, in the order of ``groups.names``.
+    """
+
+    groups: Groups
+    y_row: NDArray[Any]
+    y_group: NDArray[Any]
+
+
+class GroupMixin:
+    """What classifiers and regressors share: groups on their way in, and in what is asked.
+
+    ``groups`` is requested by default in scikit-learn's metadata routing.
+    """
+
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012  # scikit-learn reads plain dicts
+    __metadata_request__predict = {"groups": True}  # noqa: RUF012
     __metadata_request__score = {"groups": True}  # noqa: RUF012
 
     #: Whether a fit without groups is another model than a fit with them.
     _learns_from_groups = True
+    #: Whether a row's label depends on the other rows of its group.
+    _decides_per_group = False
+    #: Whether category columns of a table are handed over as codes (else one column per category).
+    _splits_on_categories = False
+    #: The largest magnitude of a feature that the method can compute with.
+    _largest_value = 1e100
 
-    group_column: str | None
-    classes_: NDArray[Any]
+    group_column: str | None = None
     n_groups_: int
+    _fitted_with_groups: bool
 
-    def _rule(self) -> Rule:
-        return get_rule("majority")
+    def _groups_to_fit(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None
+    ) -> tuple[Any, ArrayLike | Groups | None]:
+        """Features and ids of training data; says where there are no ids."""
+        X, groups = split_column(X, self.group_column, groups)
+        if groups is None and self._learns_from_groups:
+            _warn_lost(f"{type(self).__name__}.fit got no groups and takes every row for one")
+        return X, groups
 
-    def _check_training(self, X: Any, y: Any, groups: Any) -> GroupedRows:
-        """Let data in through the one door and store what every fitted model knows of it."""
-        X, groups = split_group_column(X, self.group_column, groups)
-        data = check_grouped_rows(self, X, y, groups)
+    def _remember_groups(self, given: ArrayLike | Groups | None, groups: Groups) -> None:
+        self.n_groups_ = groups.n_groups
+        self._fitted_with_groups = given is not None
+
+    def _checked(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None, *, about_groups: bool = False
+    ) -> tuple[Rows, Groups]:
+        """Rows and groups that a fitted estimator is asked about.
+
+        ``about_groups``: the answer counts groups, so that groups must not be lost in silence.
+        """
+        check_is_fitted(self)
+        X, groups = split_column(X, self.group_column, groups, required=about_groups)
+        if groups is None and getattr(self, "_fitted_with_groups", False):
+            if self._decides_per_group:
+                raise GroupDataError(
+                    f"{type(self).__name__} labels a row in view of its group: pass groups "
+                    "(np.arange(len(X)) if every row is one)"
+                )
+            if about_groups and self._learns_from_groups:
+                _warn_lost(
+                    f"this {type(self).__name__} was fitted with groups and is asked without"
+                )
+        rows = check_rows(self, X)
+        return rows, check_groups(groups, _num_samples(rows))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
+    """Base of the classifiers.
+
+    A subclass writes ``fit``, through :meth:`_check_training`, and :meth:`_answer_rows`; it stores
+    ``rule_`` unless rows decide by majority, or writes :meth:`_answer_groups`. Its constructor has
+    a parameter ``group_column``.
+    """
+
+    #: Whether ``y`` is one label per group (repeated on its rows) or one per row.
+    _one_label_per_group = True
+
+    classes_: NDArray[Any]
+    rule_: Rule = get_rule("majority")
+
+    def _check_training(
+        self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None
+    ) -> GroupedRows:
+        """Check training data and store what every fitted model knows of them."""
+        X, groups = self._groups_to_fit(X, groups)
+        data = check_labels(self, X, y, groups, one_label_per_group=self._one_label_per_group)
         self.classes_ = data.classes
-        self.n_groups_ = data.groups.n_groups
-        self._fitted_with_groups = groups is not None
+        self._remember_groups(groups, data.groups)
         return data
 
-    def _features(self, X: Any) -> Any:
-        """The features of a table that may still hold the column of group ids."""
-        return split_group_column(X, self.group_column, None, required=False)[0]
+    @abstractmethod
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Scores and class probabilities of checked rows."""
 
-    def _groups_of(self, X: Any, groups: Any) -> Groups:
-        groups = split_group_column(X, self.group_column, groups)[1]
-        encoded = check_groups(groups, _num_samples(X))
-        if (
-            self._learns_from_groups
-            and not self._fitted_with_groups
-            and encoded.n_groups < encoded.n_rows
-        ):
-            warnings.warn(
-                f"this {type(self).__name__} was fitted without groups, every row on its own, and "
-                "is now asked about groups: were they lost on the way to fit? "
-                "(groupwise.model_selection.cross_validate passes them on)",
-                GroupsLostWarning,
-                stacklevel=3,
-            )
-        return encoded
+    def _answer_groups(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Class probabilities of groups, (n_groups, n_classes)."""
+        return self.rule_.combine(proba_row, groups)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        raise NotImplementedError  # every subclass writes it; predict and the group methods call it
+    def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
+        """Class codes of rows; of equals the first class."""
+        return proba_row.argmax(axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
+        """What :meth:`score` reports."""
+        groups = predictions.groups
+        y_group = groups.one_per_group(np.asarray(y))
+        check_known_classes(y, self.classes_, groups)
+        return float(np.mean(predictions.y_group == y_group))
+
+    def predictions(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> Predictions:
+        """Everything about rows and groups at once, at the price of one pass.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        predictions : Predictions
+        """
+        return self._predictions(*self._checked(X, groups))
+
+    def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
+        score_row, proba_row = self._answer_rows(rows, groups)
+        return self._predictions_of(rows, groups, score_row, proba_row)
+
+    def _predictions_of(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
+    ) -> Predictions:
+        return Predictions(
+            classes=self.classes_,
+            groups=groups,
+            score_row=score_row,
+            proba_row=proba_row,
+            proba_group=self._answer_groups(rows, groups, score_row, proba_row),
+            code_row=self._label_rows(score_row, proba_row),
+        )
+
+    def decision_function(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
+    ) -> NDArray[Any]:
+        """Score of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Used by methods that see a row in view of its group.
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            Of two classes the second is the positive one.
+        """
+        return self._answer_rows(*self._checked(X, groups))[0]
+
+    def predict_proba(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
+    ) -> NDArray[Any]:
+        """Class probabilities of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Used by methods that see a row in view of its group.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        return self._answer_rows(*self._checked(X, groups))[1]
+
+    def predict(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
         """Predict the class of each row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Used by methods that see a row in view of its group.
 
         Returns
         -------
         y : ndarray of shape (n_rows,)
         """
-        proba_row = self.predict_proba(X)
-        return self.classes_[proba_row.argmax(axis=1)]
+        return self.classes_[self._label_rows(*self._answer_rows(*self._checked(X, groups)))]
 
     def predict_groups_proba(
-        self, X: Any, groups: ArrayLike | Groups | None = None
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
     ) -> NDArray[Any]:
         """Probability of each class for each group.
 
@@ -106,11 +331,12 @@ class BaseGroupClassifier(ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n_groups, n_classes)
             In the order of ``np.unique(groups)``, columns as in ``classes_``.
         """
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        return self._rule().combine(self.predict_proba(X), encoded)
+        rows, encoded = self._checked(X, groups, about_groups=True)
+        return self._answer_groups(rows, encoded, *self._answer_rows(rows, encoded))
 
-    def predict_groups(self, X: Any, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
+    def predict_groups(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
+    ) -> NDArray[Any]:
         """Predict the class of each group.
 
         Parameters
@@ -124,10 +350,9 @@ class BaseGroupClassifier(ClassifierMixin, BaseEstimator):
         y_group : ndarray of shape (n_groups,)
             In the order of ``np.unique(groups)``.
         """
-        proba_group = self.predict_groups_proba(X, groups)
-        return self.classes_[proba_group.argmax(axis=1)]
+        return self.classes_[self.predict_groups_proba(X, groups).argmax(axis=1)]
 
-    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
         """Share of groups whose class is predicted right.
 
         Parameters
@@ -141,13 +366,119 @@ class BaseGroupClassifier(ClassifierMixin, BaseEstimator):
         -------
         accuracy : float
         """
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        y_group = encoded.one_per_group(y)
-        check_known_classes(np.asarray(y), self.classes_, encoded)
-        return float(np.mean(self.predict_groups(X, encoded) == y_group))
+        return self._judge(self._predictions(*self._checked(X, groups, about_groups=True)), y)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+
+class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
+    """Base of the regressors: a number of each group, the mean or total of its rows' numbers.
+
+    A subclass writes ``fit``, through :meth:`_check_training`, and :meth:`_answer_rows`; its
+    constructor has the parameters ``target`` and ``group_column``.
+    """
+
+    target: str
+    target_: str
+
+    def _check_training(
+        self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None
+    ) -> TotalRows:
+        """Check training data and store what every fitted model knows of them."""
+        X, groups = self._groups_to_fit(X, groups)
+        data = check_totals(self, X, y, groups, target=self.target)
+        self.target_ = self.target
+        self._remember_groups(groups, data.groups)
+        return data
+
+    @abstractmethod
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        """The numbers of checked rows."""
+
+    def _answer_groups(self, y_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        return groups.sum(y_row) if self.target_ == "total" else groups.mean(y_row)
+
+    def predictions(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
+    ) -> NumberPredictions:
+        """Everything about rows and groups at once, at the price of one pass.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        predictions : NumberPredictions
+        """
+        return self._predictions(*self._checked(X, groups))
+
+    def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
+        y_row = self._answer_rows(rows, groups)
+        return NumberPredictions(groups, y_row, self._answer_groups(y_row, groups))
+
+    def predict(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
+        """Predict the number of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Used by methods that see a row in view of its group.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        return self._answer_rows(*self._checked(X, groups))
+
+    def predict_groups(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
+    ) -> NDArray[Any]:
+        """Predict the mean or total of each group, whichever the model was fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        y_group : ndarray of shape (n_groups,)
+            In the order of ``np.unique(groups)``.
+        """
+        return self._predictions(*self._checked(X, groups, about_groups=True)).y_group
+
+    def score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
+        """Coefficient of determination R² over groups.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            As in ``fit``.
+        groups : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        r2 : float
+        """
+        rows, encoded = self._checked(X, groups, about_groups=True)
+        return self._judge(self._predictions(rows, encoded), y)
+
+    def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
+        groups = predictions.groups
+        y_row = group_numbers(y, groups, target=self.target_)
+        known = group_totals if self.target_ == "total" else group_means
+        return float(r2_score(known(y_row, groups, target=self.target_), predictions.y_group))
+
+
+def _warn_lost(what: str) -> None:
+    warnings.warn(
+        f"{what}: were they lost on the way? Ways out: groupwise.model_selection.cross_validate, "
+        "sklearn.set_config(enable_metadata_routing=True), or group_column= with the ids in X; "
+        "groups=np.arange(len(X)) says that every row is meant to be a group",
+        GroupsLostWarning,
+        stacklevel=4,
+    )

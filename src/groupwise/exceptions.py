@@ -1,6 +1,6 @@
 """Errors and warnings that callers may want to catch by name."""
 
-__all__ = ["GroupDataError", "GroupsLostWarning"]
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning"]
 
 
 class GroupDataError(ValueError):
@@ -8,9 +8,19 @@ class GroupDataError(ValueError):
 
 
 class GroupsLostWarning(UserWarning):
-    """A model fitted without groups is asked about groups: the ids were probably lost on the way.
+    """Groups were probably lost on the way to ``fit`` or ``score``.
 
-    scikit-learn's ``cross_validate(..., groups=g)`` hands ``groups`` to the splitter only, unless
-    metadata routing is on. :func:`groupwise.model_selection.cross_validate` hands it to the
-    estimator and the scorer as well.
+    scikit-learn's ``GridSearchCV.fit(X, y, groups=g)``, ``cross_validate(..., groups=g)`` and
+    wrappers such as ``CalibratedClassifierCV`` hand ``groups`` to the splitter only, unless
+    metadata routing is on. Three ways out:
+
+    - :func:`groupwise.model_selection.cross_validate`, which hands them to everyone;
+    - ``sklearn.set_config(enable_metadata_routing=True)``: ``groups`` is requested by default;
+    - ``group_column="name"``: the ids travel as a column of the table ``X``.
+
+    ``groups=np.arange(len(X))`` says that every row is meant to be a group of its own.
     """
+
+
+class EqualSharesWarning(UserWarning):
+    """All groups have the same shares of the classes: they say nothing about single rows."""

@@ -46,6 +46,8 @@ def expected_failures(estimator):
     }
 
 
+# scikit-learn's checks know no groups
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
 @parametrize_with_checks(
     [GroupBoostClassifier(trees=HistTrees(n_jobs=1)), *CLASSIFIERS, *REGRESSORS],
     expected_failed_checks=expected_failures,

@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from groupwise import Groups, HistTrees
 from groupwise.exceptions import GroupDataError
@@ -110,16 +111,25 @@ def test_a_fitted_regressor_does_not_hear_of_new_parameters(grid_data):
     assert model.loss_ == GroupMeanLoss()
 
 
+@pytest.fixture
+def routing():
+    """Groups reach the estimators inside a search."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
 def test_searches_reach_the_loss_and_the_trees(make, grid_data):
-    X, y, _ = grid_data()
-    grid = {"loss__gamma": [0.0, 4.0], "trees__max_depth": [1, 2]}
-    search = GridSearchCV(make(loss=MajorityLoss(), n_estimators=3), grid, cv=2).fit(X, y)
+    X, y, groups = grid_data()
+    grid, cv = {"loss__gamma": [0.0, 4.0], "trees__max_depth": [1, 2]}, GroupKFold(2)
+    search = GridSearchCV(make(loss=MajorityLoss(), n_estimators=3), grid, cv=cv)
+    search.fit(X, y, groups=groups)
     assert len(search.cv_results_["params"]) == 4
     chosen = search.best_estimator_
     assert chosen.loss_.gamma == chosen.loss.gamma == search.best_params_["loss__gamma"]
-    scores = search.cv_results_["mean_test_score"]
     by_hand = make(loss=MajorityLoss(4.0), n_estimators=3, trees={"max_depth": 2})
-    again = GridSearchCV(by_hand, {"n_estimators": [3]}, cv=2).fit(X, y)
+    again = GridSearchCV(by_hand, {"n_estimators": [3]}, cv=cv).fit(X, y, groups=groups)
+    scores = search.cv_results_["mean_test_score"]
     assert scores[-1] == again.cv_results_["mean_test_score"][0]
 
 

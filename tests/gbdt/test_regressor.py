@@ -42,7 +42,7 @@ def test_regression_on_means_and_totals():
 def test_regression_of_single_rows_is_plain_lightgbm(grid_data):
     X, y, _ = grid_data(3)
     target = y + 0.1 * X[:, 1]
-    ours = GroupBoostRegressor(n_estimators=20, trees=THIN).fit(X, target)
+    ours = GroupBoostRegressor(n_estimators=20, trees=THIN).fit(X, target, groups=np.arange(len(X)))
     params = {"max_depth": 3, "num_leaves": 8, "learning_rate": 0.1, "lambda_l2": 1.0}
     params |= {"min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 1.0}
     params |= {"num_threads": 1, "verbosity": -1, "objective": "regression"}
@@ -72,7 +72,19 @@ def test_regression_early_stopping_validation_and_continuation():
     with pytest.raises(ValueError, match="X_val needs y_val"):
         given.fit(table, mean, X_val=table)
     with pytest.raises(GroupDataError, match="same on every row"):
-        given.fit(table, y_row)
+        given.set_params(target="total").fit(table, y_row)
+
+
+def test_means_may_be_given_as_the_rows_own_numbers():
+    X, y_row = make_friedman1(200, random_state=0)
+    groups = np.repeat(np.arange(50), 4)
+    encoded = Groups(groups)
+    by_row, by_mean = (
+        GroupBoostRegressor(n_estimators=5, trees=THIN).fit(X, y, groups=groups)
+        for y in (y_row, encoded.spread(encoded.mean(y_row)))
+    )
+    assert np.array_equal(by_row.predict(X), by_mean.predict(X))
+    assert np.isclose(by_row.score(X, y_row, groups), by_mean.score(X, y_row, groups))
 
 
 def test_huber_resists_an_outlier():

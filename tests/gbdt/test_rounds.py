@@ -35,7 +35,8 @@ def test_continuation_refuses_another_model(make, grid_data):
     with pytest.raises(ValueError, match="3 features"):
         make().fit(X, y, groups=groups, init_model=other)
     with pytest.raises(ValueError, match="fitted GroupBoostClassifier"):
-        make().fit(X, y, groups=groups, init_model=GroupBoostRegressor(trees=THIN).fit(X, y))
+        other = GroupBoostRegressor(trees=THIN).fit(X, y, groups=groups)
+        make().fit(X, y, groups=groups, init_model=other)
     renamed = make().fit(X, np.where(y == 1, "b", "a"), groups=groups)
     with pytest.raises(ValueError, match=r"classes \['a', 'b'\]"):
         make().fit(X, y, groups=groups, init_model=renamed)

@@ -49,14 +49,14 @@ def test_proportions_find_the_rows_labels(make):
 
 def test_bad_tables_of_shares(make, grid_data):
     X, groups = np.zeros((3, 1)), ["a", "a", "b"]
-    with pytest.raises(GroupDataError, match="group 'b' of 1 rows holds"):
+    with pytest.raises(GroupDataError, match="group 'b' has 1 rows"):
         make(loss="proportions").fit(X, [[0.5, 0.5], [0.5, 0.5], [0.5, 0.1]], groups=groups)
     with pytest.raises(GroupDataError, match="same on every row of a group; group 'a'"):
         make(loss="proportions").fit(X, [[0.5, 0.5], [0.0, 1.0], [0.5, 0.5]], groups=groups)
     X, y, groups = grid_data()
     model = make(loss="proportions").fit(X, y, groups=groups)
-    with pytest.raises(GroupDataError, match="3 classes, the model knows 2"):
-        model.score(X[:1], [[0.5, 0.5, 0.0]])
+    with pytest.raises(GroupDataError, match="each of 2 classes"):
+        model.score(X[:1], [[0.5, 0.5, 0.0]], groups=groups[:1])
 
 
 def test_presence_predicts_by_its_own_probability(make):
@@ -117,6 +117,27 @@ def test_triangle_needs_the_groups(make):
 
 def test_lost_groups_are_noticed(make, grid_data):
     X, y, groups = grid_data()
-    model = make().fit(X, y)
-    with pytest.warns(GroupsLostWarning):
-        model.predict_groups(X, groups=groups)
+    with pytest.warns(GroupsLostWarning, match="got no groups"):
+        make().fit(X, y)
+    model = make().fit(X, y, groups=groups)
+    with pytest.warns(GroupsLostWarning, match="asked without"):
+        model.score(X, y)
+
+
+def test_category_columns_are_split_on(make, engine):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(80), 3)
+    y = rng.integers(0, 2, 80)[groups]
+    code = np.where(y, rng.choice([1, 3, 5], 240), rng.choice([0, 2, 4], 240))
+    noise = rng.normal(size=240)
+    table = pd.DataFrame({"a": noise, "kind": pd.Categorical(np.array(list("uvwxyz"))[code])})
+    options = {"n_estimators": 1, "learning_rate": 1.0}
+    if engine == "lightgbm":
+        options["engine_params"] = {"min_data_per_group": 1, "cat_smooth": 0.0, "cat_l2": 0.0}
+    named = make(engine, trees={"max_depth": 1}, **options).fit(table, y, groups=groups)
+    coded = make(engine, trees={"max_depth": 1, "categorical_features": [1]}, **options)
+    coded.fit(np.column_stack([noise, code]), y, groups=groups)
+    assert named.score(table, y, groups=groups) == 1.0  # one split on odd against even
+    assert np.array_equal(
+        named.predict_proba(table), coded.predict_proba(np.column_stack([noise, code]))
+    )

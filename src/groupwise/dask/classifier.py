@@ -17,10 +17,10 @@ from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.gbdt.classifier import combine_scores, resolve_rule, score_by_group
-from groupwise.gbdt.targets import group_target, known_codes, share_table
+from groupwise.gbdt.targets import group_target, known_codes
 from groupwise.groups import Groups, show
+from groupwise.inputs import class_codes, class_shares
 from groupwise.losses import GroupLoss, get_loss
-from groupwise.validation import check_known_classes
 
 __all__ = ["DaskGroupBoostClassifier"]
 
@@ -236,8 +236,7 @@ def _scores_and_targets(model: GroupBoostClassifier, X: Any, y: Any) -> NDArray[
         return score.reshape(len(score), -1)
     target = np.asarray(y)
     if target.ndim == 1:
-        check_known_classes(target, model.classes_, Groups.singletons(len(target)))
-        target = np.searchsorted(model.classes_, target)
+        target = class_codes(target, model.classes_, Groups.singletons(len(target)))
     return np.column_stack([score, target])
 
 
@@ -266,10 +265,13 @@ def _score_lines(
     proba = _group_proba(model, numbers, groups)
     y = numbers[:, _n_scores(model) :]
     loss = model.loss_
-    y_row = share_table(y, groups)[0] if y.shape[1] > 1 else y[:, 0].astype(np.intp)
-    if loss.target_kind == "label":
-        groups.one_per_group(y_row)
-    target = group_target(loss, y_row, groups, len(model.classes_))
+    if y.shape[1] > 1:
+        target = class_shares(y, groups)[0]
+    else:
+        code_row = y[:, 0].astype(np.intp)
+        if loss.target_kind == "label":
+            groups.one_per_group(code_row)
+        target = group_target(loss, code_row, groups, len(model.classes_))
     return pd.DataFrame(
         {
             "rows": groups.sizes,

@@ -15,10 +15,10 @@ from groupwise.dask.inputs import DelayedRows
 from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostRegressor
-from groupwise.gbdt.regressor import combine_numbers, get_number_loss
-from groupwise.gbdt.targets import group_means
+from groupwise.gbdt.regressor import get_number_loss
+from groupwise.gbdt.targets import mean_of_rows
 from groupwise.groups import Groups, show
-from groupwise.inputs.parameters import check_choice
+from groupwise.inputs import check_choice, group_means, group_numbers, group_totals
 from groupwise.losses import GroupLoss
 
 __all__ = ["DaskGroupBoostRegressor"]
@@ -133,7 +133,7 @@ def _means(y: Any, groups: Groups, target: str) -> NDArray[Any]:
             f"y must hold a finite number on every row; group "
             f"{show(groups.names[groups.codes[row]])} holds {show(number[row])}"
         )
-    return group_means(number, groups, target)
+    return mean_of_rows(number, groups, target)
 
 
 def _rows_and_truth(model: GroupBoostRegressor, X: Any, y: Any) -> NDArray[Any]:
@@ -142,14 +142,20 @@ def _rows_and_truth(model: GroupBoostRegressor, X: Any, y: Any) -> NDArray[Any]:
 
 
 def _number_lines(model: GroupBoostRegressor, numbers: NDArray[Any], groups: Groups) -> pd.Series:
-    return pd.Series(combine_numbers(numbers[:, 0], groups, model.target_), name="predicted")
+    return pd.Series(_of_groups(numbers[:, 0], groups, model.target_), name="predicted")
 
 
 def _truth_lines(model: GroupBoostRegressor, numbers: NDArray[Any], groups: Groups) -> pd.DataFrame:
+    known = group_totals if model.target_ == "total" else group_means
+    y_row = group_numbers(numbers[:, 1], groups, target=model.target_)
     return pd.DataFrame(
         {
             "rows": groups.sizes,
-            "truth": groups.one_per_group(numbers[:, 1]),
-            "predicted": combine_numbers(numbers[:, 0], groups, model.target_),
+            "truth": known(y_row, groups, target=model.target_),
+            "predicted": _of_groups(numbers[:, 0], groups, model.target_),
         }
     )
+
+
+def _of_groups(y_row: NDArray[Any], groups: Groups, target: str) -> NDArray[Any]:
+    return groups.sum(y_row) if target == "total" else groups.mean(y_row)

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.base import GroupMixin
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.engines import ENGINES, EngineOptions, GroupObjective, get_engine
 from groupwise.gbdt.rounds import Callback, GroupTrees, Monitor, ValidationSet, boost
 from groupwise.gbdt.targets import GroupTargets
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.inputs import check_choice, check_flag, check_number, split_column
 from groupwise.losses import GroupLoss
 from groupwise.model_selection import WholeGroupShuffleSplit
-from groupwise.validation import check_rows, split_group_column
 
 __all__ = [
     "BaseGroupBoost",
@@ -27,19 +27,21 @@ __all__ = [
 ]
 
 
-class BaseGroupBoost:
+class BaseGroupBoost(GroupMixin):
     """Gradient boosting on a group loss: everything but what ``y`` means.
 
     A subclass resolves its loss in :meth:`_resolve_loss` and checks its data in
     :meth:`_training_targets` and :meth:`_validation_targets`.
     """
 
+    _splits_on_categories = True
+    _largest_value = np.inf  # trees compare values, they do not compute with them
+
     classes_: NDArray[Any]
     ensemble_: GroupTrees
     history_: dict[str, list[float]]
     loss_: GroupLoss
     n_features_in_: int
-    n_groups_: int
     n_iter_: int
 
     def __init__(
@@ -110,16 +112,15 @@ class BaseGroupBoost:
         """Check the data, boost, and store the trees."""
         check_parameters(self)
         loss = self._resolve_loss()
-        X, groups = split_group_column(X, self.group_column, groups)
+        X, groups = self._groups_to_fit(X, groups)
         data = self._training_targets(X, y, groups, sample_weight, loss)
-        self.n_groups_ = data.groups.n_groups
-        self._fitted_with_groups = groups is not None
+        self._remember_groups(groups, data.groups)
         if data.classes is not None:
             self.classes_ = data.classes
         X_val, y_val, groups_val = validation
         held = None
         if X_val is not None:
-            X_val, groups_val = split_group_column(X_val, self.group_column, groups_val)
+            X_val, groups_val = split_column(X_val, self.group_column, groups_val)
             held = self._validation_targets(X_val, y_val, groups_val, loss)
         self._boost(data.with_weight(), held, loss, init_model, callbacks or ())
 
@@ -165,13 +166,8 @@ class BaseGroupBoost:
         train, test = next(splitter.split(data.y_row, data.y_row, data.groups.codes))
         return data.take(train), data.take(test)
 
-    def _checked_rows(self, X: MatrixLike) -> Rows:
-        """Checked rows for prediction; the column of group ids is no feature."""
-        check_is_fitted(self)
-        return check_rows(self, split_group_column(X, self.group_column, None, required=False)[0])
-
     def _staged(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
-        rows = self._checked_rows(X)
+        rows, _ = self._checked(X, None)
         return self.ensemble_.staged_score(rows)
 
     @property
@@ -193,13 +189,12 @@ class BaseGroupBoost:
             The last column is the expected score; the columns of a row sum to its score. With a
             third axis for three or more classes.
         """
-        rows = self._checked_rows(X)
+        rows, _ = self._checked(X, None)
         values = self.ensemble_.contributions(rows)
         return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]  # of the other base class
-        tags.input_tags.sparse = True
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
@@ -223,8 +218,14 @@ def engine_options(model: BaseGroupBoost, seed: int) -> EngineOptions:
     """How the engine is to grow trees for a model that knows its features."""
     trees = HistTrees() if model.trees is None else model.trees
     names = getattr(model, "feature_names_in_", None)
+    trees = trees.by_position(model.n_features_in_, None if names is None else list(names))
+    categories = getattr(model, "_categories", None)  # category columns of a table, now codes
+    if categories is not None:
+        given = trees.categorical_features or ()
+        columns = sorted({*(int(column) for column in given), *categories.positions})
+        trees.set_params(categorical_features=columns)
     return EngineOptions(
-        trees=trees.by_position(model.n_features_in_, None if names is None else list(names)),
+        trees=trees,
         learning_rate=model.learning_rate,
         seed=seed,
         extra=dict(model.engine_params or {}),

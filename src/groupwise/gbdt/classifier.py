@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
-from groupwise._typing import Ids, MatrixLike, RandomState
-from groupwise.base import BaseGroupClassifier
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
 from groupwise.gbdt.rounds import Callback, GroupTrees
@@ -105,9 +105,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     (80,)
     """
 
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012  # scikit-learn reads a plain dict
-
-    rule_: Rule | None
+    rule_: Rule | None  # type: ignore[assignment]  # None: the loss decides
 
     def __init__(
         self,
@@ -211,36 +209,14 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         self._fit(X, y, groups, sample_weight, validation, init_model, callbacks)
         return self
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score of each row: log-odds for two classes, softmax scores for more.
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self.ensemble_.score(rows)
+        return score_row, self.loss_.proba(score_row)
 
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        rows = self._checked_rows(X)
-        return self.ensemble_.score(rows)
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        score_row = self.decision_function(X)
-        return self.loss_.proba(score_row)
-
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Probability of each class for each group; for proportions, the predicted shares.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        score_row = self.decision_function(X)
-        return combine_scores(score_row, self._groups_of(X, groups), self.loss_, self.rule_)
+    def _answer_groups(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
+    ) -> NDArray[Any]:
+        return combine_scores(score_row, groups, self.loss_, self.rule_)
 
     def staged_decision_function(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Scores of the rows after each round."""
@@ -253,11 +229,11 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
 
     def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
+        rows, encoded = self._checked(X, groups, about_groups=True)
         target = self._true_groups(y, encoded)
-        for score in self._staged(X):
-            yield self._judge(combine_scores(score, encoded, self.loss_, self.rule_), target)
+        for score_row in self.ensemble_.staged_score(rows):
+            proba_group = combine_scores(score_row, encoded, self.loss_, self.rule_)
+            yield float(score_by_group(proba_group, target).mean())
 
     def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
         r"""How well groups are predicted.
@@ -277,22 +253,20 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
             :math:`\tfrac12 \sum_k |\hat t_k - t_k|` between predicted and true shares (for two
             classes, one less the mean absolute error); 1 is perfect.
         """
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        target = self._true_groups(y, encoded)
-        return self._judge(self.predict_groups_proba(X, encoded), target)
+        return super().score(X, y, groups)
+
+    def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
+        target = self._true_groups(y, predictions.groups)
+        return float(score_by_group(predictions.proba_group, target).mean())
 
     def _true_groups(self, y: ArrayLike, groups: Groups) -> NDArray[Any]:
         y_row = known_codes(y, groups, self.loss_, self.classes_)
         return group_target(self.loss_, y_row, groups, len(self.classes_))
 
-    def _judge(self, proba_group: NDArray[Any], target: NDArray[Any]) -> float:
-        return float(score_by_group(proba_group, target).mean())
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        loss = LOSSES.get(self.loss, GroupLoss) if isinstance(self.loss, str) else self.loss
-        tags.classifier_tags.multi_class = not loss.binary
+        loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
+        tags.classifier_tags.multi_class = not getattr(loss, "binary", False)
         return tags
 
 

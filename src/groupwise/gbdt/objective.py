@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike
 
 from groupwise._typing import Ids
 from groupwise.gbdt.engines import GroupObjective
-from groupwise.gbdt.targets import class_codes, group_means, group_target
+from groupwise.gbdt.targets import codes_and_classes, group_target, mean_of_rows
+from groupwise.inputs import check_groups
 from groupwise.losses import GroupLoss, GroupMeanLoss, get_loss
-from groupwise.validation import check_groups
 
 __all__ = ["objective"]
 
@@ -59,9 +59,9 @@ def objective(
     recipe = GroupMeanLoss() if is_mean_or_total else get_loss(loss)
     n_classes = 2
     if recipe.target_kind == "number":
-        codes = group_means(y_row, encoded, "total" if loss == "total" else "mean")
+        codes = mean_of_rows(y_row, encoded, "total" if loss == "total" else "mean")
     else:
-        codes, classes = class_codes(y, encoded, recipe)
+        codes, classes = codes_and_classes(y, encoded, recipe)
         n_classes = len(classes)
     target = group_target(recipe, codes, encoded, n_classes)
     bound = recipe.bind(target, encoded, n_classes=n_classes, weight_row=weight)

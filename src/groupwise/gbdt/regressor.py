@@ -4,24 +4,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.base import clone
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.gbdt.targets import GroupTargets, check_known_targets, check_number_targets
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice
+from groupwise.inputs import check_choice
 from groupwise.losses import GroupLoss, GroupMeanLoss
-from groupwise.validation import check_groups, split_group_column
 
-__all__ = ["GroupBoostRegressor", "combine_numbers", "get_number_loss"]
+__all__ = ["GroupBoostRegressor", "get_number_loss"]
 
 
-class GroupBoostRegressor(BaseGroupBoost, RegressorMixin, BaseEstimator):
+class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
     r"""Gradient boosting on known means or totals of groups.
 
     Rows have numbers that nobody saw; of each group their mean or their total is known. The trees
@@ -78,11 +76,6 @@ class GroupBoostRegressor(BaseGroupBoost, RegressorMixin, BaseEstimator):
     >>> reg.predict(X).shape, reg.predict_groups(X, groups=groups).shape
     ((600,), (200,))
     """
-
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012  # scikit-learn reads a plain dict
-    __metadata_request__score = {"groups": True}  # noqa: RUF012
-
-    target_: str
 
     def __init__(
         self,
@@ -163,7 +156,8 @@ class GroupBoostRegressor(BaseGroupBoost, RegressorMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            The group's mean or total, repeated on each of its rows.
+            The group's mean or total, repeated on each of its rows; for means the rows' own
+            values will do.
         groups : array-like of shape (n_rows,), default=None
         sample_weight : array-like of shape (n_rows,), default=None
         X_val, y_val, groups_val : default=None
@@ -179,62 +173,19 @@ class GroupBoostRegressor(BaseGroupBoost, RegressorMixin, BaseEstimator):
         self._fit(X, y, groups, sample_weight, validation, init_model, callbacks)
         return self
 
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Predict the number of each row.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        rows = self._checked_rows(X)
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self.ensemble_.score(rows)
 
     def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Predictions of the rows after each round."""
         return self._staged(X)
 
-    def predict_groups(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Predict the mean or total of each group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        y_group : ndarray of shape (n_groups,)
-            In the order of ``np.unique(groups)``.
-        """
-        check_is_fitted(self)
-        return combine_numbers(self.predict(X), self._groups_of(X, groups), self.target_)
-
-    def _groups_of(self, X: MatrixLike, groups: Ids) -> Groups:
-        return check_groups(split_group_column(X, self.group_column, groups)[1], _num_samples(X))
-
-    def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
-        """Coefficient of determination R² over groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's mean or total, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        r2 : float
-        """
-        encoded = self._groups_of(X, groups)
-        return float(r2_score(encoded.one_per_group(y), self.predict_groups(X, encoded)))
-
     def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
-        encoded = self._groups_of(X, groups)
-        y_group = encoded.one_per_group(y)
-        for predicted_row in self._staged(X):
-            yield float(r2_score(y_group, combine_numbers(predicted_row, encoded, self.target_)))
+        rows, encoded = self._checked(X, groups, about_groups=True)
+        for y_row in self.ensemble_.staged_score(rows):
+            y_group = self._answer_groups(y_row, encoded)
+            yield self._judge(NumberPredictions(encoded, y_row, y_group), y)
 
 
 def get_number_loss(loss: str | GroupMeanLoss) -> GroupMeanLoss:
@@ -244,8 +195,3 @@ def get_number_loss(loss: str | GroupMeanLoss) -> GroupMeanLoss:
     if isinstance(loss, str) and loss == "squared_error":
         return GroupMeanLoss()
     raise ValueError(f"loss must be 'squared_error' or a GroupMeanLoss, got {loss!r}")
-
-
-def combine_numbers(predicted_row: NDArray[Any], groups: Groups, target: str) -> NDArray[Any]:
-    """Mean or total of each group, (n_groups,), from the numbers of its rows."""
-    return groups.sum(predicted_row) if target == "total" else groups.mean(predicted_row)

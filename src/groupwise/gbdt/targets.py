@@ -6,35 +6,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.groups import Groups, show
-from groupwise.losses import BoundLoss, GroupLoss
-from groupwise.validation import (
-    check_grouped_rows,
+from groupwise.groups import Groups
+from groupwise.inputs import (
     check_groups,
-    check_known_classes,
+    check_labels,
     check_rows,
+    check_shares,
+    check_totals,
+    check_weights,
+    class_codes,
+    class_shares,
+    group_means,
+    group_numbers,
+    is_table,
 )
+from groupwise.losses import BoundLoss, GroupLoss
 
 __all__ = [
     "GroupTargets",
     "check_class_targets",
     "check_known_targets",
     "check_number_targets",
-    "class_codes",
-    "group_means",
+    "codes_and_classes",
     "group_target",
-    "is_table",
     "known_codes",
-    "share_table",
+    "mean_of_rows",
 ]
 
 
@@ -113,11 +113,11 @@ def check_class_targets(
         fewer than two classes.
     """
     if loss.target_kind == "share" and is_table(y):
-        rows = check_rows(estimator, X, reset=True)
-        encoded = check_groups(groups, _num_samples(rows))
-        y_row, classes = share_table(y, encoded)
+        shares = check_shares(estimator, X, y, groups)
+        rows, encoded, classes = shares.X, shares.groups, shares.classes
+        y_row = encoded.spread(class_shares(y, encoded)[0])
     else:
-        data = check_grouped_rows(
+        data = check_labels(
             estimator, X, y, groups, one_label_per_group=loss.target_kind == "label"
         )
         rows, y_row, encoded, classes = data.X, data.y_row, data.groups, data.classes
@@ -126,7 +126,7 @@ def check_class_targets(
             f"Only binary classification is supported by {loss!r}, which knows groups with and "
             f"without a positive row; y holds {len(classes)} classes"
         )
-    return GroupTargets(rows, y_row, encoded, _check_weights(sample_weight, rows), classes)
+    return GroupTargets(rows, y_row, encoded, check_weights(sample_weight, rows), classes)
 
 
 def check_number_targets(
@@ -137,25 +137,10 @@ def check_number_targets(
     sample_weight: ArrayLike | None,
     target: str,
 ) -> GroupTargets:
-    """Check training data of a regressor; ``y_row`` holds the groups' means.
-
-    Raises
-    ------
-    GroupDataError
-        For numbers that differ inside a group.
-    """
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan",
-        y_numeric=True,
-    )
-    encoded = check_groups(groups, _num_samples(X))
-    weight_row = _check_weights(sample_weight, X)
-    return GroupTargets(X, group_means(y, encoded, target), encoded, weight_row)
+    """Check training data of a regressor; ``y_row`` holds the groups' means."""
+    data = check_totals(estimator, X, y, groups, target=target)
+    mean_row = data.groups.spread(data.mean_group)
+    return GroupTargets(data.X, mean_row, data.groups, check_weights(sample_weight, data.X))
 
 
 def check_known_targets(
@@ -174,34 +159,20 @@ def check_known_targets(
     rows = check_rows(estimator, X)
     encoded = check_groups(groups, _num_samples(rows), name="groups_val")
     if classes is None:
-        return GroupTargets(rows, group_means(y, encoded, target), encoded)
+        return GroupTargets(rows, mean_of_rows(y, encoded, target), encoded)
     return GroupTargets(rows, known_codes(y, encoded, loss, classes), encoded, classes=classes)
 
 
-def _check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[Any] | None:
-    """Weights as float64, one per row, none negative."""
-    if sample_weight is None:
-        return None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weight < 0).any():
-        row = int(np.argmax(weight < 0))
-        raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
-    return weight
-
-
-def is_table(y: ArrayLike) -> bool:
-    """Whether this is a table with more than one column, shares or counts of classes."""
-    shape = np.asarray(y).shape
-    return len(shape) == 2 and shape[1] > 1
-
-
-def class_codes(y: ArrayLike, groups: Groups, loss: GroupLoss) -> tuple[NDArray[Any], NDArray[Any]]:
+def codes_and_classes(
+    y: ArrayLike, groups: Groups, loss: GroupLoss
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Class codes of the rows (or a table of shares) and the classes.
 
     For labels that belong to groups the group's rows must agree.
     """
     if loss.target_kind == "share" and is_table(y):
-        return share_table(y, groups)
+        shares_group, classes = class_shares(y, groups)
+        return groups.spread(shares_group), classes
     labels = np.asarray(y)
     if loss.target_kind == "label":
         groups.one_per_group(labels)
@@ -214,51 +185,16 @@ def known_codes(
 ) -> NDArray[Any]:
     """Class codes of the rows (or a table of shares) for data other than the training data."""
     if loss.target_kind == "share" and is_table(y):
-        shares, columns = share_table(y, groups)
-        if len(columns) != len(classes):
-            raise GroupDataError(
-                f"y holds shares of {len(columns)} classes, the model knows {len(classes)}"
-            )
-        return shares
-    labels = np.asarray(y)
-    check_known_classes(labels, classes, groups)
+        return groups.spread(class_shares(y, groups, classes=classes)[0])
     if loss.target_kind == "label":
-        groups.one_per_group(labels)
-    return np.searchsorted(classes, labels)
+        groups.one_per_group(np.asarray(y))
+    return class_codes(y, classes, groups)
 
 
-def share_table(y: ArrayLike, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Shares of each class from a table of shares or counts, repeated on the group's rows.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_rows, n_classes)
-    classes : ndarray of shape (n_classes,)
-        The names of the columns, or their numbers.
-    """
-    table = np.asarray(y, dtype=float)
-    columns = getattr(y, "columns", None)
-    classes = np.arange(table.shape[1]) if columns is None else np.asarray(columns)
-    table_group = groups.one_per_group(table)
-    total = table_group.sum(axis=1)
-    is_share = np.abs(total - 1.0) <= 0.02
-    is_count = np.abs(total - groups.sizes) <= 1e-6 * groups.sizes
-    wrong = ~(is_share | is_count) | (table_group < 0).any(axis=1)
-    if wrong.any():
-        group = int(np.argmax(wrong))
-        raise GroupDataError(
-            "a line of y must hold shares that add up to 1, or counts that add up to the group's "
-            f"rows; group {show(groups.names[group])} of {groups.sizes[group]} rows holds "
-            f"{table_group[group].tolist()}"
-        )
-    return table / groups.spread(total)[:, None], classes
-
-
-def group_means(y: ArrayLike, groups: Groups, target: str) -> NDArray[Any]:
+def mean_of_rows(y: ArrayLike, groups: Groups, target: str) -> NDArray[Any]:
     """The group's mean on each of its rows, from its mean or (``target="total"``) its total."""
-    number = column_or_1d(y, dtype=np.float64)
-    groups.one_per_group(number)
-    return number / groups.sizes[groups.codes] if target == "total" else number
+    y_row = group_numbers(y, groups, target=target)
+    return groups.spread(group_means(y_row, groups, target=target))
 
 
 def group_target(

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupwise.reproduce import PAPERS, Result, load, sboost
-from groupwise.reproduce.sboost import METHODS, TRIANGLE_METHODS
+from reproductions import PAPERS, Result, load, sboost
+from reproductions.sboost import METHODS, TRIANGLE_METHODS
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from groupwise.datasets.transfer import TransferData, make_shifted_domains
-from groupwise.reproduce import tradaboost
-from groupwise.reproduce.tradaboost_tables import SIZES, divergence
+from reproductions import tradaboost
+from reproductions.tradaboost_tables import SIZES, divergence
 
 
 def tiny() -> TransferData:

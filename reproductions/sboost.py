@@ -26,7 +26,7 @@ from groupwise.majority import (
 from groupwise.metrics import group_accuracy, make_group_scorer
 from groupwise.model_selection import group_train_test_split
 from groupwise.plotting import RoundsDisplay
-from groupwise.reproduce.result import Result, Track, quiet
+from reproductions.result import Result, Track, quiet
 
 __all__ = ["TITLE", "run"]
 

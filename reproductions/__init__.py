@@ -7,7 +7,7 @@ A module has ``TITLE``, a line about the paper, and
 from importlib import import_module
 from types import ModuleType
 
-from groupwise.reproduce.result import Result, Track, quiet
+from reproductions.result import Result, Track, quiet
 
 __all__ = ["PAPERS", "Result", "Track", "load", "quiet"]
 
@@ -25,4 +25,4 @@ def load(name: str) -> ModuleType:
     """The module that reproduces a paper."""
     if name not in PAPERS:
         raise ValueError(f"there is {sorted(PAPERS)} to reproduce, not {name!r}")
-    return import_module(f"groupwise.reproduce.{PAPERS[name]}")
+    return import_module(f"reproductions.{PAPERS[name]}")

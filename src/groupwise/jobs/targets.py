@@ -1,4 +1,7 @@
-"""Columns of a table as labels and ids, with errors that name file, column, row and group."""
+"""What a table says of its rows besides features: labels, shares, groups, domains.
+
+Errors name the table, the column, and the row or group.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +14,11 @@ from groupwise.groups import Groups, show
 from groupwise.tables import TableError
 from groupwise.tables.columns import column_kind, suggestion
 
-__all__ = ["Known", "class_codes", "get_column", "ids_of", "labels_of", "shares_of"]
+__all__ = ["Targets", "class_codes", "get_column", "ids_of", "labels_of", "order_of", "shares_of"]
 
 
 @dataclass(frozen=True)
-class Known:
+class Targets:
     """What is known of a table's rows besides their features.
 
     Attributes
@@ -34,9 +37,9 @@ class Known:
     classes: tuple[str, ...]
     domains: NDArray[Any] | None = None
 
-    def take(self, rows: NDArray[np.intp]) -> "Known":
+    def take(self, rows: NDArray[np.intp]) -> "Targets":
         """The same for some of the rows."""
-        return Known(
+        return Targets(
             self.y[rows],
             Groups(self.groups.names[self.groups.codes[rows]]),
             self.classes,
@@ -44,32 +47,34 @@ class Known:
         )
 
 
-def get_column(frame: pd.DataFrame, column: str, name: str, option: str) -> pd.Series:
-    """A column that an option names."""
+def get_column(frame: pd.DataFrame, column: str, name: str, argument: str) -> pd.Series:
+    """The column that an argument names."""
     if column not in frame.columns:
-        raise TableError(f"{name} has no column {column!r} ({option}){suggestion(frame, column)}")
+        raise TableError(
+            f"{name} has no column {column!r} (`{argument}`){suggestion(frame, column)}"
+        )
     return frame[column]
 
 
-def ids_of(frame: pd.DataFrame, column: str, name: str, option: str) -> NDArray[Any]:
+def ids_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArray[Any]:
     """Ids of groups or domains as text (or whole numbers), none missing."""
-    values = get_column(frame, column, name, option)
+    values = get_column(frame, column, name, argument)
     missing = values.isna().to_numpy()
     if missing.any():
         raise TableError(
-            f"{name}: column {column!r} ({option}) is missing in {int(missing.sum())} rows, the "
-            f"first of them row {int(np.argmax(missing))}"
+            f"{name}: column {column!r} (`{argument}`) is missing in {int(missing.sum())} rows, "
+            f"the first of them row {int(np.argmax(missing))}"
         )
     if pd.api.types.is_integer_dtype(values.dtype):
         return values.to_numpy(dtype=np.int64)
     if column_kind(values) == "nested":
-        raise TableError(f"{name}: column {column!r} ({option}) holds nested or mixed values")
+        raise TableError(f"{name}: column {column!r} (`{argument}`) holds nested or mixed values")
     return values.astype(str).to_numpy(dtype=str)
 
 
 def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> NDArray[Any]:
     """Labels of classes as text, none missing."""
-    values = get_column(frame, column, name, "--label")
+    values = get_column(frame, column, name, "label")
     missing = values.isna().to_numpy()
     if missing.any():
         row = int(np.argmax(missing))
@@ -86,10 +91,20 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
             row = int(np.argmax(~(np.isfinite(numbers) & (numbers == np.floor(numbers)))))
             raise TableError(
                 f"{name}: column {column!r} holds {numbers[row]:g} in row {row}; a label names a "
-                "class (shares of classes go with --kind proportions, one column per class)"
+                "class (shares of classes go with `kind` proportions, one column per class)"
             )
         return numbers.astype(np.int64).astype(str)
     return values.astype(str).to_numpy(dtype=str)
+
+
+def order_of(frame: pd.DataFrame, column: str | None, name: str) -> NDArray[Any]:
+    """Where the rows stand in their groups."""
+    if column is None:
+        return np.arange(len(frame))
+    values = get_column(frame, column, name, "order")
+    if column_kind(values) == "date":
+        return values.astype(str).to_numpy(dtype=str)
+    return values.to_numpy()
 
 
 def class_codes(
@@ -151,7 +166,7 @@ def shares_of(
 
 
 def _amounts(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> NDArray[np.float64]:
-    values = get_column(frame, column, name, "--label")
+    values = get_column(frame, column, name, "label")
     if column_kind(values) != "number":
         raise TableError(
             f"{name}: column {column!r} must hold counts or shares, row 0 holds "

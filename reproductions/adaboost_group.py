@@ -33,8 +33,8 @@ from groupwise.measures import (
 )
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.plotting.measures import GroupScoresDisplay
-from groupwise.reproduce.adaboost_group_tables import PRINTED, TUNED, table
-from groupwise.reproduce.result import Result, Track, quiet
+from reproductions.adaboost_group_tables import PRINTED, TUNED, table
+from reproductions.result import Result, Track, quiet
 
 __all__ = ["TITLE", "run"]
 

@@ -17,7 +17,7 @@ from groupwise.datasets import (
     presence_intensity,
 )
 from groupwise.presence import Balls, DPBoostClassifier, LPBoostClassifier
-from groupwise.reproduce.mil_sets import (
+from reproductions.mil_sets import (
     METHODS,
     N_FOLDS,
     SETS,
@@ -26,7 +26,7 @@ from groupwise.reproduce.mil_sets import (
     measure_fold,
     missing_folds,
 )
-from groupwise.reproduce.result import Result, Track, quiet
+from reproductions.result import Result, Track, quiet
 
 __all__ = ["TITLE", "run"]
 

@@ -19,16 +19,6 @@ from groupwise.datasets.transfer import (
     load_newsgroups_task,
     load_reuters_task,
 )
-from groupwise.reproduce.result import Result, Track, quiet
-from groupwise.reproduce.tradaboost_tables import (
-    FAILED,
-    PRINTED_3,
-    PRINTED_4,
-    failures,
-    spread,
-    table,
-    table_1,
-)
 from groupwise.transfer import (
     BalancedTransferClassifier,
     LinearLearner,
@@ -37,6 +27,16 @@ from groupwise.transfer import (
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
+)
+from reproductions.result import Result, Track, quiet
+from reproductions.tradaboost_tables import (
+    FAILED,
+    PRINTED_3,
+    PRINTED_4,
+    failures,
+    spread,
+    table,
+    table_1,
 )
 
 __all__ = ["TITLE", "run"]

@@ -1,10 +1,8 @@
 """The job of ``groupwise fit --dask``: a folder of Parquet parts in, a model of tables out."""
 
-import platform
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dask
@@ -14,16 +12,18 @@ import pandas as pd
 from dask.delayed import Delayed
 from distributed import Client
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
 
 from groupwise.dask.classifier import DaskGroupBoostClassifier
-from groupwise.dask.folder import Folder, Piece
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.groups import Groups
-from groupwise.jobs import Method, Result, Supervision, TableModel
-from groupwise.jobs.evidence import gather
-from groupwise.jobs.known import class_codes, ids_of, labels_of
-from groupwise.jobs.prepare import make_preparation, with_categories
-from groupwise.jobs.result import library_versions
+from groupwise.jobs.evaluate import evaluate_fold
+from groupwise.jobs.methods import Method
+from groupwise.jobs.model import TableModel, make_preparation, with_categories
+from groupwise.jobs.parquet_folder import ParquetFolder, Piece
+from groupwise.jobs.result import FoldResult, Result, RunInfo
+from groupwise.jobs.supervision import Supervision
+from groupwise.jobs.targets import class_codes, ids_of, labels_of
 from groupwise.tables import ColumnUse, OptionError, Schema, TableError
 
 __all__ = ["FolderJob"]
@@ -38,7 +38,7 @@ class FolderJob:
     Attributes
     ----------
     client : Client
-    folder : Folder
+    folder : ParquetFolder
     supervision : Supervision
     uses : list of ColumnUse
         Chosen on the first rows of the folder.
@@ -51,7 +51,7 @@ class FolderJob:
     """
 
     client: Client
-    folder: Folder
+    folder: ParquetFolder
     supervision: Supervision
     uses: Sequence[ColumnUse]
     method: Method
@@ -62,7 +62,7 @@ class FolderJob:
     def __post_init__(self) -> None:
         estimator = self.estimator()  # a wrong parameter is told before the work
         if estimator.engine != "xgboost":
-            raise OptionError("--dask: the engine is xgboost, -p engine=... names another")
+            raise OptionError("on a cluster the engine is xgboost; `params` name another")
         self.classes = self._find_classes()
 
     @property
@@ -75,8 +75,8 @@ class FolderJob:
         built = self.method.build(self.supervision, params, self.seed)
         return with_categories(built, self.schema)
 
-    def _each(self, function: Any, *arguments: Any) -> list[Delayed]:
-        """One promise per piece."""
+    def _each(self, function: Callable[..., object], *arguments: object) -> list[Delayed]:
+        """One delayed call per piece."""
         return [dask.delayed(function)(piece, *arguments) for piece in self.folder.pieces]
 
     def _find_classes(self) -> tuple[str, ...]:
@@ -90,16 +90,16 @@ class FolderJob:
         positive = getattr(self.supervision, "positive", None)
         if self.supervision.kind == "presence" and len(classes) != 2:
             raise TableError(
-                f"{self.folder.name}: column {label[0]!r} must hold two classes for --kind "
+                f"{self.folder.name}: column {label[0]!r} must hold two classes for `kind` "
                 f"presence, it holds {len(classes)}"
             )
         if positive is not None and positive not in classes:
             raise TableError(
-                f"{self.folder.name}: column {label[0]!r} never holds {positive!r} (--positive)"
+                f"{self.folder.name}: column {label[0]!r} never holds {positive!r} (`positive`)"
             )
         return classes[::-1] if positive == classes[0] and len(classes) == 2 else classes
 
-    def preparation(self) -> Any:
+    def preparation(self) -> ColumnTransformer:
         """What turns features into numbers, from the categories of all pieces."""
         schema = self.schema
         every = pd.DataFrame(index=range(1), columns=list(schema.columns), dtype=object)
@@ -110,7 +110,7 @@ class FolderJob:
         every = every.astype(dict.fromkeys(schema.numbers, float))
         return make_preparation(schema, self.estimator()).fit(every)
 
-    def fit(self, preparation: Any, *, without: float = 0.0) -> TableModel:
+    def fit(self, preparation: ColumnTransformer, *, without: float = 0.0) -> TableModel:
         """Fit to all groups, or without the share of them that is to judge the model."""
         n_targets = len(self.supervision.label) if len(self.supervision.label) > 1 else 1
         question = dask.delayed(
@@ -139,7 +139,7 @@ class FolderJob:
             estimator=many.estimator_,
         )
 
-    def judge(self, model: TableModel, fraction: float, seconds: float) -> dict[str, Any]:
+    def judge(self, model: TableModel, fraction: float, seconds: float) -> FoldResult:
         """What a model is worth on groups it has not seen, of which some are brought here."""
         started = time.perf_counter()
         counts = self.client.gather(
@@ -152,37 +152,32 @@ class FolderJob:
             )
         )
         frame = pd.concat(frames, ignore_index=True)
-        known = self.supervision.known_in(frame, self.folder.name, self.classes)
+        targets = self.supervision.targets_in(frame, self.folder.name, self.classes)
         features = self.schema.conform(frame, name=self.folder.name)
-        found = gather(model, features, known, np.arange(len(frame)))
-        return found | {
-            "params": {name: repr(value) for name, value in self.params.items()},
-            "seconds_search": 0.0,
-            "seconds_fit": seconds,
-            "seconds_predict": time.perf_counter() - started,
-            "memory_mib": 0.0,
-            "n_train": self.folder.n_rows - sum(counts),
-        }
+        found = evaluate_fold(model, features, targets, np.arange(len(frame)))
+        return replace(
+            found,
+            params={name: repr(value) for name, value in self.params.items()},
+            seconds_fit=seconds,
+            seconds_predict=time.perf_counter() - started,
+            n_train=self.folder.n_rows - sum(counts),
+        )
 
-    def about(self, command: str, n_groups: int) -> dict[str, Any]:
+    def about(self, command: str, n_groups: int) -> RunInfo:
         """Everything it takes to repeat the job."""
-        return {
-            "table": self.folder.name,
-            "fingerprint": self.folder.fingerprint,
-            "n_rows": self.folder.n_rows,
-            "n_groups": n_groups,
-            "supervision": self.supervision.to_dict(),
-            "score": self.supervision.score_name,
-            "classes": list(self.classes),
-            "columns": [asdict(use) for use in self.uses],
-            "seed": self.seed,
-            "n_splits": 1,
-            "command": command,
-            "params": {name: repr(value) for name, value in self.params.items()},
-            "versions": library_versions(),
-            "platform": platform.platform(),
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+        return RunInfo(
+            table=self.folder.name,
+            fingerprint=self.folder.fingerprint,
+            n_rows=self.folder.n_rows,
+            n_groups=n_groups,
+            supervision=self.supervision,
+            classes=self.classes,
+            columns=tuple(self.uses),
+            command=command,
+            seed=self.seed,
+            n_splits=1,
+            params={name: repr(value) for name, value in self.params.items()},
+        )
 
     def run(self, command: str, folds: int) -> tuple[TableModel, Result]:
         """Judge the method on one fold's share of the groups, then fit to all of them."""
@@ -202,14 +197,14 @@ class _Reader:
     supervision: Supervision
     schema: Schema
     classes: tuple[str, ...]
-    preparation: Any
+    preparation: ColumnTransformer
     without: float
     seed: int
 
     def read(self, piece: Piece) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         label, group = self.supervision.label, _group_column(self.supervision)
         frame = piece.read([*self.schema.columns, *label, group])
-        ids = ids_of(frame, group, piece.path, "--group")
+        ids = ids_of(frame, group, piece.path, "group")
         if self.without:
             kept = ~held_out(hash_ids(ids), self.without, self.seed)
             frame, ids = frame[kept].reset_index(drop=True), ids[kept]
@@ -242,7 +237,7 @@ def _labels_in(piece: Piece, supervision: Supervision) -> NDArray[Any]:
     frame = piece.read([supervision.label[0], group])
     if not len(frame):
         return np.empty(0, dtype="U1")
-    groups = Groups(ids_of(frame, group, piece.path, "--group"))
+    groups = Groups(ids_of(frame, group, piece.path, "group"))
     return np.unique(labels_of(frame, supervision.label[0], piece.path, groups))
 
 
@@ -258,5 +253,5 @@ def _held_rows(
     """Rows of held-out groups, or how many there are."""
     group = _group_column(supervision)
     frame = piece.read([group] if count else None)
-    held = held_out(hash_ids(ids_of(frame, group, piece.path, "--group")), fraction, seed)
+    held = held_out(hash_ids(ids_of(frame, group, piece.path, "group")), fraction, seed)
     return int(held.sum()) if count else frame[held]

@@ -38,8 +38,8 @@ from groupwise.proportions import (
     MLPAOCClassifier,
     SVMAOCClassifier,
 )
-from groupwise.reproduce.aoc_totals import ecological, with_totals
-from groupwise.reproduce.result import Result, Track, quiet
+from reproductions.aoc_totals import ecological, with_totals
+from reproductions.result import Result, Track, quiet
 
 __all__ = ["TITLE", "run"]
 

@@ -1,4 +1,4 @@
-"""A folder of Parquet parts as promises of pieces, none of which is read before it is needed."""
+"""A folder of Parquet parts in pieces that are read when they are needed."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from groupwise.tables import TableError
 
-__all__ = ["Folder", "Piece"]
+__all__ = ["ParquetFolder", "Piece"]
 
 _ROWS = 1_000_000  # of a piece; a part with more is read in several
 
@@ -34,7 +34,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Folder:
+class ParquetFolder:
     """Parquet parts that every worker can read.
 
     Attributes
@@ -52,7 +52,7 @@ class Folder:
     fingerprint: str
 
     @classmethod
-    def open(cls, source: str) -> "Folder":
+    def open(cls, source: str) -> "ParquetFolder":
         """Look at the parts, at what they say of themselves only.
 
         Raises
@@ -64,7 +64,7 @@ class Folder:
         parts = [path] if path.is_file() else sorted(path.rglob("*"))
         parts = [part for part in parts if part.suffix.lower() in (".parquet", ".pq")]
         if not parts:
-            raise TableError(f"{source}: --dask needs a folder of Parquet parts (*.parquet)")
+            raise TableError(f"{source}: a cluster needs a folder of Parquet parts (*.parquet)")
         pieces, n_rows, digest = [], 0, hashlib.sha256()
         for part in parts:
             try:

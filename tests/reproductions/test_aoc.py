@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-import groupwise.reproduce.aoc as aoc
+import reproductions.aoc as aoc
 from groupwise.proportions import KNNAOCClassifier
 
 

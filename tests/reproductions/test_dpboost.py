@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from groupwise.presence import MILESClassifier
-from groupwise.reproduce import dpboost, load, mil_sets
-from groupwise.reproduce.mil_sets import METHODS, FoldStore, accuracy_table, fold_scores
+from reproductions import dpboost, load, mil_sets
+from reproductions.mil_sets import METHODS, FoldStore, accuracy_table, fold_scores
 
 
 @pytest.fixture

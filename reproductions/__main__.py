@@ -1,4 +1,4 @@
-"""``groupwise reproduce``: a paper's tables and figures, run again."""
+"""``python -m reproductions PAPER``: a paper's tables and figures, run again."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from groupwise.reproduce import PAPERS, load
+from reproductions import PAPERS, load
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
+@app.command()
 def reproduce(
     paper: Annotated[str, typer.Argument(help=f"One of: {', '.join(PAPERS)}.")],
     out: Annotated[Path, typer.Option(help="Folder for tables (JSON, markdown) and pictures.")] = (
@@ -25,7 +28,7 @@ def reproduce(
 
     The data sets are read from the folder that the variable GROUPWISE_DATA names.
 
-    Example: groupwise reproduce sboost --repeats 10
+    Example: python -m reproductions sboost --repeats 10
     """
     console = Console()
     try:
@@ -64,3 +67,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.3f}"
     return str(value)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m reproductions")

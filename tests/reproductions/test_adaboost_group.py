@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from groupwise.datasets.users import make_users
-from groupwise.reproduce import adaboost_group
-from groupwise.reproduce.adaboost_group import OURS
-from groupwise.reproduce.adaboost_group_tables import PRINTED, TUNED
+from reproductions import adaboost_group
+from reproductions.adaboost_group import OURS
+from reproductions.adaboost_group_tables import PRINTED, TUNED
 
 
 @pytest.fixture

@@ -1,0 +1,260 @@
+"""Features and group ids: the checks that every estimator makes of every table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from groupwise._typing import MatrixLike, Rows
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups
+
+__all__ = [
+    "CategoryColumns",
+    "check_features",
+    "check_groups",
+    "check_rows",
+    "check_weights",
+    "dense",
+    "remember_features",
+    "split_column",
+]
+
+
+def check_groups(groups: ArrayLike | Groups | None, n_rows: int, *, name: str = "groups") -> Groups:
+    """Encode ids and check that there is one per row; ``None`` makes every row its own group."""
+    if groups is None:
+        return Groups.singletons(n_rows)
+    encoded = groups if isinstance(groups, Groups) else Groups(groups)
+    if encoded.n_rows != n_rows:
+        raise GroupDataError(
+            f"{name} must hold one id per row: got {encoded.n_rows} ids for {n_rows} rows"
+        )
+    return encoded
+
+
+def split_column(
+    X: MatrixLike,
+    column: str | None,
+    ids: ArrayLike | Groups | None,
+    *,
+    name: str = "group",
+    required: bool = True,
+) -> tuple[Any, ArrayLike | Groups | None]:
+    """Take the ids out of a table's column; returns the features and the ids.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    column : str or None
+        ``None``: the ids are not in the table.
+    ids : array-like of shape (n_rows,) or None
+        Ids passed as well must describe the same groups as the column.
+    name : {"group", "domain"}, default="group"
+        For messages.
+    required : bool, default=True
+        Whether a table without the column, and no ids beside it, is refused.
+    """
+    if column is None:
+        return X, ids
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        raise GroupDataError(
+            f"{name}_column={column!r} needs X to be a DataFrame, got {type(X).__name__}"
+        )
+    if column not in columns:
+        if ids is None and required:
+            raise GroupDataError(
+                f"X has no column {column!r} ({name}_column); its columns are {list(columns)}"
+            )
+        return X, ids
+    table: Any = X
+    found = table[column]
+    features = table.drop(columns=column) if isinstance(X, pd.DataFrame) else table.drop(column)
+    if ids is not None:
+        passed = ids if isinstance(ids, Groups) else Groups(ids)
+        if not passed.same_partition(Groups(found)):
+            raise GroupDataError(
+                f"{name}s and the column {column!r} describe different {name}s; pass one of them"
+            )
+    return features, found
+
+
+@dataclass(frozen=True)
+class CategoryColumns:
+    """The columns of a table that hold categories, with those that training knew.
+
+    Attributes
+    ----------
+    positions : tuple of int
+    categories : tuple of tuple
+        The categories of each such column, in the order of their codes.
+    as_codes : bool
+        Whether the learner splits on categories: then a column becomes codes (unknown and missing
+        values NaN), else one column of zeros and ones per category (unknown and missing all zero).
+    """
+
+    positions: tuple[int, ...]
+    categories: tuple[tuple[Any, ...], ...]
+    as_codes: bool
+
+    @classmethod
+    def of(cls, X: MatrixLike, *, as_codes: bool) -> "CategoryColumns | None":
+        """Those of a table; ``None`` where there are none."""
+        frame = _as_pandas(X)
+        if frame is None:
+            return None
+        positions = [
+            place
+            for place, kind in enumerate(frame.dtypes)
+            if isinstance(kind, pd.CategoricalDtype)
+        ]
+        if not positions:
+            return None
+        known = tuple(tuple(frame.dtypes.iloc[place].categories) for place in positions)
+        return cls(tuple(positions), known, as_codes)
+
+    def to_numbers(self, X: MatrixLike) -> pd.DataFrame:
+        """The table with numbers in place of categories."""
+        frame = _as_pandas(X)
+        if frame is None:
+            raise GroupDataError(
+                f"the model was fitted to a DataFrame with category columns, got "
+                f"{type(X).__name__}: pass a DataFrame with the same columns"
+            )
+        parts: list[Any] = []
+        for place in range(frame.shape[1]):
+            column = frame.iloc[:, [place]]
+            if place in self.positions:
+                known = self.categories[self.positions.index(place)]
+                parts.append(self._numbers_of(column, known))
+            else:
+                parts.append(column)
+        return pd.concat(parts, axis=1)
+
+    def _numbers_of(self, column: pd.DataFrame, known: Sequence[Any]) -> pd.DataFrame:
+        codes = pd.Index(known).get_indexer(pd.Index(column.iloc[:, 0].to_numpy(dtype=object)))
+        if self.as_codes:
+            return pd.DataFrame(np.where(codes < 0, np.nan, codes), column.index, column.columns)
+        table = (codes[:, None] == np.arange(len(known))).astype(float)
+        name = column.columns[0]
+        return pd.DataFrame(table, column.index, [f"{name}={value}" for value in known])
+
+
+def check_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:
+    """Check features for prediction, against those the estimator was fitted to."""
+    _refuse_bags(X)
+    known: CategoryColumns | None = getattr(estimator, "_categories", None)
+    if known is None:
+        _refuse_text(X)
+        rows = validate_data(estimator, X, reset=False, **_row_options(estimator))
+    else:
+        numbers = known.to_numbers(X)  # refuses what is no table, in its own words
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        rows = _as_rows(estimator, numbers)
+    _refuse_huge(estimator, rows)
+    return rows
+
+
+def check_features(estimator: BaseEstimator, X: MatrixLike) -> Rows:
+    """Check features for training; the estimator remembers nothing yet."""
+    _refuse_bags(X)
+    categories = _categories_of(estimator, X)
+    rows = _as_rows(estimator, X if categories is None else categories.to_numbers(X))
+    _refuse_huge(estimator, rows)
+    return rows
+
+
+def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
+    """Store number, names and categories of the features.
+
+    Called last, when nothing can fail any more: a refused fit leaves no trace.
+    """
+    validate_data(estimator, X, skip_check_array=True)
+    vars(estimator)["_categories"] = _categories_of(estimator, X)
+
+
+def check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[np.float64] | None:
+    """Weights as float64, one per row, none negative; ``None`` stays ``None``."""
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
+    return weight
+
+
+def dense(X: Rows) -> NDArray[np.float64]:
+    """Rows as a dense table of floats."""
+    table: Any = X
+    return np.asarray(table.toarray() if issparse(X) else table, dtype=np.float64)
+
+
+def _categories_of(estimator: BaseEstimator, X: MatrixLike) -> CategoryColumns | None:
+    as_codes = bool(getattr(estimator, "_splits_on_categories", False))
+    return CategoryColumns.of(X, as_codes=as_codes)
+
+
+def _as_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:
+    _refuse_text(X)
+    return check_array(X, estimator=estimator, input_name="X", **_row_options(estimator))
+
+
+def _row_options(estimator: BaseEstimator) -> dict[str, Any]:
+    tags = get_tags(estimator).input_tags
+    return {
+        "accept_sparse": "csr" if tags.sparse else False,
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+    }
+
+
+def _as_pandas(X: MatrixLike) -> pd.DataFrame | None:
+    """A DataFrame of pandas or polars as one of pandas; ``None`` for anything else."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    other: Any = X
+    return other.to_pandas() if hasattr(X, "columns") and hasattr(X, "to_pandas") else None
+
+
+def _refuse_text(X: MatrixLike) -> None:
+    if not isinstance(X, pd.DataFrame):
+        return
+    for place, kind in enumerate(X.dtypes):
+        if pd.api.types.is_numeric_dtype(kind):
+            continue
+        column = X.iloc[:, place]
+        if pd.api.types.infer_dtype(column, skipna=True) == "string":
+            raise GroupDataError(
+                f"column {column.name!r} of X holds text; make it a category "
+                f"(X.astype({{{column.name!r}: 'category'}})) or leave it out"
+            )
+
+
+def _refuse_huge(estimator: BaseEstimator, rows: Rows) -> None:
+    """Products of such numbers overflow; learners that only compare values take any."""
+    limit = float(getattr(estimator, "_largest_value", 1e100))
+    values: Any = rows.data if issparse(rows) else rows
+    if np.isinf(limit) or not np.size(values):
+        return
+    largest = max(float(np.max(values)), -float(np.min(values)))
+    if largest > limit:
+        raise GroupDataError(
+            f"X holds {largest:g}; {type(estimator).__name__} computes with values up to {limit:g}"
+        )
+
+
+def _refuse_bags(X: MatrixLike) -> None:
+    if isinstance(X, list | tuple) and len(X) and all(np.ndim(bag) == 2 for bag in X[:3]):
+        raise GroupDataError(
+            "X is a list of bags; rows come in one flat table with one group id per row: "
+            "X, y, groups = groupwise.flatten_bags(bags, labels)"
+        )

@@ -1,0 +1,126 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator
+
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups
+from groupwise.inputs.rows import (
+    check_features,
+    check_groups,
+    check_rows,
+    check_weights,
+    remember_features,
+    split_column,
+)
+
+
+class Plain(BaseEstimator):
+    """Takes rows of numbers."""
+
+
+class Trees(BaseEstimator):
+    """Splits on categories and takes missing values of any size."""
+
+    _splits_on_categories = True
+    _largest_value = np.inf
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+@pytest.fixture
+def frame():
+    colours = pd.Categorical(["red", "blue", None, "red"], categories=["blue", "red", "green"])
+    return pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": colours})
+
+
+def fitted(estimator, X):
+    rows = check_features(estimator, X)
+    remember_features(estimator, X)
+    return rows
+
+
+def test_categories_become_codes_for_learners_that_split_on_them(frame):
+    rows = fitted(Trees(), frame)
+    np.testing.assert_array_equal(rows, [[1, 1], [2, 0], [3, np.nan], [4, 1]])
+
+
+def test_categories_become_columns_for_the_others(frame):
+    rows = fitted(Plain(), frame)
+    np.testing.assert_array_equal(rows, [[1, 0, 1, 0], [2, 1, 0, 0], [3, 0, 0, 0], [4, 0, 1, 0]])
+
+
+@pytest.mark.parametrize(("estimator", "unknown"), [(Trees(), [np.nan]), (Plain(), [0, 0, 0])])
+def test_prediction_knows_the_categories_of_training(frame, estimator, unknown):
+    fitted(estimator, frame)
+    new = pd.DataFrame({"size": [9.0, 8.0], "colour": pd.Categorical(["violet", "red"])})
+    rows = check_rows(estimator, new)
+    np.testing.assert_array_equal(rows[0, 1:], unknown)
+    np.testing.assert_array_equal(rows[1], check_rows(estimator, frame.assign(size=8.0))[0])
+    with pytest.raises(GroupDataError, match="category columns, got ndarray"):
+        check_rows(estimator, np.zeros((2, 2)))
+
+
+def test_polars_categories(frame):
+    table = pl.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]}).with_columns(
+        pl.col("colour").cast(pl.Enum(["blue", "red"]))
+    )
+    np.testing.assert_array_equal(fitted(Trees(), table), [[1, 1], [2, 0]])
+
+
+def test_text_is_refused_by_its_column(frame):
+    text = frame.assign(colour=["red", "blue", None, "red"])
+    with pytest.raises(GroupDataError, match="column 'colour' of X holds text; make it a category"):
+        check_features(Plain(), text)
+
+
+def test_a_list_of_bags_is_answered_with_flatten_bags():
+    with pytest.raises(GroupDataError, match="flatten_bags"):
+        check_features(Plain(), [np.zeros((3, 2)), np.zeros((2, 2))])
+
+
+def test_values_that_products_cannot_hold_are_refused():
+    X = np.array([[1.0], [-1e160]])
+    with pytest.raises(GroupDataError, match="X holds 1e\\+160"):
+        check_features(Plain(), X)
+    assert check_features(Trees(), X).shape == (2, 1)
+    plain = Plain()
+    fitted(plain, X[:1])
+    with pytest.raises(GroupDataError, match="Plain computes with values up to 1e\\+100"):
+        check_rows(plain, X)
+
+
+def test_a_refused_table_leaves_no_trace():
+    plain = Plain()
+    with pytest.raises(ValueError):
+        check_features(plain, [[np.inf]])
+    assert not hasattr(plain, "n_features_in_")
+
+
+def test_one_id_per_row():
+    with pytest.raises(GroupDataError, match="domains must hold one id per row: got 2 ids for 3"):
+        check_groups([1, 2], 3, name="domains")
+    assert check_groups(None, 3).n_groups == 3
+    encoded = Groups(["a", "b"])
+    assert check_groups(encoded, 2) is encoded
+
+
+def test_ids_in_a_column():
+    frame = pd.DataFrame({"x": [1, 2], "user": ["a", "b"]})
+    features, ids = split_column(frame, "user", None)
+    assert list(features.columns) == ["x"] and ids.tolist() == ["a", "b"]
+    with pytest.raises(GroupDataError, match="X has no column 'who' \\(domain_column\\)"):
+        split_column(frame, "who", None, name="domain")
+    with pytest.raises(GroupDataError, match="describe different groups"):
+        split_column(frame, "user", [0, 0])
+
+
+def test_weights():
+    X = np.zeros((2, 1))
+    assert check_weights(None, X) is None
+    with pytest.raises(GroupDataError, match="row 1 holds -1"):
+        check_weights([1, -1], X)

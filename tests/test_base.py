@@ -1,0 +1,178 @@
+"""The contract, on the smallest estimators that can be written for it."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.special import expit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+
+from groupwise.base import BaseGroupClassifier, BaseGroupRegressor
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.groups import Groups
+from groupwise.rules import get_rule
+
+
+class MeanLine(BaseGroupClassifier):
+    """A logistic regression on group means."""
+
+    def __init__(self, C=1.0, group_column=None):
+        self.C = C
+        self.group_column = group_column
+
+    def fit(self, X, y, *, groups=None):
+        data = self._check_training(X, y, groups)
+        self.rule_ = get_rule("mean")
+        self.line_ = LogisticRegression(C=self.C).fit(data.groups.mean(data.X), data.y_group)
+        return self
+
+    def _answer_rows(self, rows, groups):
+        score = self.line_.decision_function(rows)
+        return score, np.column_stack([1 - expit(score), expit(score)])
+
+
+class Centred(MeanLine):
+    """The same, with a row's score less the mean of its group."""
+
+    _decides_per_group = True
+
+    def _answer_rows(self, rows, groups):
+        score = self.line_.decision_function(rows)
+        score = score - groups.spread(groups.mean(score))
+        return score, np.column_stack([1 - expit(score), expit(score)])
+
+
+class MeanRegression(BaseGroupRegressor):
+    """Least squares on group means."""
+
+    def __init__(self, target="mean", group_column=None):
+        self.target = target
+        self.group_column = group_column
+
+    def fit(self, X, y, *, groups=None):
+        data = self._check_training(X, y, groups)
+        self.line_ = LinearRegression().fit(data.groups.mean(data.X), data.mean_group)
+        return self
+
+    def _answer_rows(self, rows, groups):
+        return self.line_.predict(rows)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 4)
+    y = np.repeat(rng.permutation(np.arange(20) % 2), 4)
+    return rng.normal(size=(80, 2)) + y[:, None], np.array(["no", "yes"])[y], groups
+
+
+def test_predictions_hold_what_every_other_method_says(data):
+    X, y, groups = data
+    clf = MeanLine().fit(X, y, groups=groups)
+    found = clf.predictions(X, groups)
+    np.testing.assert_array_equal(found.score_row, clf.decision_function(X))
+    np.testing.assert_array_equal(found.proba_row, clf.predict_proba(X))
+    np.testing.assert_array_equal(found.proba_group, clf.predict_groups_proba(X, groups))
+    np.testing.assert_array_equal(found.y_row, clf.predict(X))
+    np.testing.assert_array_equal(found.y_group, clf.predict_groups(X, groups))
+    assert clf.score(X, y, groups) == np.mean(found.y_group == y[found.groups.first_rows])
+
+
+def test_row_weights_are_shares_of_the_group(data):
+    X, y, groups = data
+    found = MeanLine().fit(X, y, groups=groups).predictions(X, groups)
+    np.testing.assert_allclose(found.groups.sum(found.row_weights()), 1.0)
+
+
+def test_classes_that_were_never_seen_get_columns_of_zeros(data):
+    X, y, groups = data
+    found = MeanLine().fit(X, y, groups=groups).predictions(X, groups)
+    wide = found.with_classes(np.array(["maybe", "no", "yes"]))
+    np.testing.assert_array_equal(wide.proba_group[:, 1:], found.proba_group)
+    assert not wide.proba_row[:, 0].any()
+    np.testing.assert_array_equal(wide.y_row, found.y_row)
+    assert found.with_classes(found.classes) is found
+
+
+def test_a_fit_without_groups_says_so_and_how_to_mean_it(data):
+    X, y, _ = data
+    with pytest.warns(GroupsLostWarning, match="enable_metadata_routing.*group_column"):
+        MeanLine().fit(X, y)
+    MeanLine().fit(X, y, groups=np.arange(len(X)))  # no warning: it is meant
+
+
+@pytest.mark.parametrize("ask", ["score", "predict_groups", "predict_groups_proba"])
+def test_groups_are_not_lost_on_the_way_to_an_answer_about_groups(data, ask):
+    X, y, groups = data
+    clf = MeanLine().fit(X, y, groups=groups)
+    with pytest.warns(GroupsLostWarning, match="fitted with groups"):
+        getattr(clf, ask)(*((X, y) if ask == "score" else (X,)))
+    clf.predict(X)  # rows are answered without
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda X, y, g: GridSearchCV(MeanLine(), {"C": [1.0]}, cv=GroupKFold(2)).fit(
+            X, y, groups=g
+        ),
+        lambda X, y, g: cross_val_score(MeanLine(), X, y, groups=g, cv=GroupKFold(2)),
+        lambda X, y, g: CalibratedClassifierCV(MeanLine(), cv=2).fit(X, y),
+    ],
+    ids=["GridSearchCV", "cross_val_score", "CalibratedClassifierCV"],
+)
+def test_scikit_learn_does_not_lose_groups_in_silence(data, lose):
+    with pytest.warns(GroupsLostWarning):
+        lose(*data)
+
+
+def test_metadata_routing_and_group_column_pass_groups_on(data):
+    X, y, groups = data
+    with warnings.catch_warnings(), sklearn.config_context(enable_metadata_routing=True):
+        warnings.simplefilter("error")
+        search = GridSearchCV(MeanLine(), {"C": [1.0]}, cv=2).fit(X, y, groups=groups)
+        assert search.best_estimator_.n_groups_ == 20
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(session=groups)
+    search = GridSearchCV(MeanLine(group_column="session"), {"C": [1.0]}, cv=2).fit(frame, y)
+    assert search.best_estimator_.n_groups_ == 20
+
+
+def test_an_estimator_that_decides_per_group_wants_groups(data):
+    X, y, groups = data
+    clf = Centred().fit(X, y, groups=groups)
+    for ask in (clf.predict, clf.predict_proba, clf.decision_function, clf.predictions):
+        with pytest.raises(GroupDataError, match="in view of its group"):
+            ask(X)
+    np.testing.assert_allclose(Groups(groups).sum(clf.decision_function(X, groups)), 0.0, atol=1e-9)
+    assert (clf.decision_function(X, np.arange(len(X))) == 0).all()
+
+
+def test_what_set_params_says_after_fit_changes_nothing(data):
+    X, _, groups = data
+    clf = MeanRegression().fit(X, np.arange(80.0) // 4, groups=groups)
+    before = clf.predict_groups(X, groups)
+    np.testing.assert_array_equal(clf.set_params(target="total").predict_groups(X, groups), before)
+
+
+@pytest.mark.parametrize("target", ["mean", "total"])
+def test_numbers_of_groups(data, target):
+    X, _, groups = data
+    value = X @ [1.0, 2.0]
+    encoded = Groups(groups)
+    of_group = encoded.sum(value) if target == "total" else encoded.mean(value)
+    model = MeanRegression(target).fit(X, encoded.spread(of_group), groups=groups)
+    np.testing.assert_allclose(model.predict_groups(X, groups), of_group)
+    np.testing.assert_allclose(model.predict(X), value)
+    assert model.score(X, encoded.spread(of_group), groups) == pytest.approx(1.0)
+    found = model.predictions(X, groups)
+    np.testing.assert_array_equal(found.y_group, model.predict_groups(X, groups))
+    if target == "mean":  # rows' own values say the same as their mean
+        other = MeanRegression().fit(X, value, groups=groups)
+        np.testing.assert_allclose(other.predict(X), model.predict(X))
+    else:
+        with pytest.raises(GroupDataError, match="same on every row"):
+            MeanRegression("total").fit(X, value, groups=groups)
