@@ -58,7 +58,9 @@ def plain(X: Any, y: Any, groups: Any, rounds: int = ROUNDS) -> Any:
 
 
 def gradient(X: Any, y: Any, groups: Any, rounds: int = ROUNDS) -> Any:
-    return GroupBoostClassifier(n_estimators=rounds, n_threads=1).fit(X, y, groups=groups)
+    return GroupBoostClassifier(n_estimators=rounds, trees=HistTrees(n_jobs=1)).fit(
+        X, y, groups=groups
+    )
 
 
 def exact(X: Any, y: Any, groups: Any, rounds: int = ROUNDS) -> Any:

@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
+from groupwise.boosting import HistTrees
 from groupwise.datasets.aggregates import (
     load_ionosphere,
     make_aggregates,
@@ -91,7 +92,7 @@ METHODS: dict[str, Callable[[str, AggregateData], Any]] = {
     "mean map": lambda goal, data: MeanMapClassifier(),
     "EasyLLP": lambda goal, data: EasyLLPClassifier(),
     "GroupBoost": lambda goal, data: GroupBoostClassifier(
-        "proportions", n_threads=1, random_state=0
+        "proportions", trees=HistTrees(n_jobs=1), random_state=0
     ),
 }
 _CEILING = "true labels (SVC)"

@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from groupwise.boosting import HistTrees
 from groupwise.datasets.aggregates import load_adult, load_bank, load_ecological, make_aggregates
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.proportions import (
@@ -38,7 +39,9 @@ def with_totals(seed: int) -> pd.DataFrame:
         models = {
             "il-L2 + bias, 300 landmarks": ManifoldAOCClassifierCV(rhos=(0.0,), **options),
             "EasyLLP, 300 landmarks": EasyLLPClassifier(C=0.01, width=2.0, **options),
-            "GroupBoost": GroupBoostClassifier("proportions", n_threads=1, random_state=0),
+            "GroupBoost": GroupBoostClassifier(
+                "proportions", trees=HistTrees(n_jobs=1), random_state=0
+            ),
         }
         line = {
             method: np.mean(

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
+from groupwise.boosting import HistTrees
 from groupwise.datasets import load_mil
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.kernels import share_kernels
@@ -89,7 +90,7 @@ def _boosted_statistics(**settings: Any) -> GroupStatisticsClassifier:
 
 
 def _presence_boost(**settings: Any) -> GroupBoostClassifier:
-    return GroupBoostClassifier(n_threads=1, max_depth=3, **settings)
+    return GroupBoostClassifier(trees=HistTrees(max_depth=3, n_jobs=1), **settings)
 
 
 _MACHINES = _product(width=[1.0, 0.5], C=[1.0, 10.0, 0.1], class_weight=["balanced", None])

@@ -1,5 +1,6 @@
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -309,3 +310,15 @@ def test_a_result_travels_with_the_model(table, columns, tmp_path):
     newer = json.dumps({"what": "groupwise result", "format": 99})
     with pytest.raises(TableError, match="newer groupwise"):
         Result.from_json(newer, "m")
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{m.kind}-{m.name}")
+def test_parameters_reach_the_loss_and_the_trees(method):
+    if not method.path.endswith(":GroupBoostClassifier"):
+        return
+    supervision = SimpleNamespace(constructor=dict)
+    built = method.build(supervision, {"trees__max_depth": 5}, seed=0)
+    assert built.trees.max_depth == 5
+    assert built.loss == method.build(supervision, {}, seed=0).loss
+    if method.kind == "majority":
+        assert method.build(supervision, {"loss__gamma": 2}, seed=0).loss.gamma == 2

@@ -30,8 +30,9 @@ class HistTrees(Recipe):
         Grow the best leaves first up to this number; ``None`` grows all to ``max_depth``.
     min_leaf_weight : float, default=1.0
         Smallest total weight of a leaf, where the mean weight of a row is 1.
-    l2_regularization : float, default=0.0
-        Added to the weight of a leaf, which shrinks its value and the gain of its split.
+    l2_regularization : float, default=None
+        Added to the weight of a leaf, which shrinks its value and the gain of its split. ``None``:
+        the learner's own default, 0 for votes of weak learners and 1 in gradient boosting.
     subsample : float, default=1.0
         Share of the rows that a tree is grown on, drawn anew for each.
     max_features : float, default=1.0
@@ -65,7 +66,7 @@ class HistTrees(Recipe):
         *,
         max_leaf_nodes: int | None = None,
         min_leaf_weight: float = 1.0,
-        l2_regularization: float = 0.0,
+        l2_regularization: float | None = None,
         subsample: float = 1.0,
         max_features: float = 1.0,
         max_bins: int = 255,
@@ -89,7 +90,7 @@ class HistTrees(Recipe):
         check_number("max_depth", self.max_depth, "[1, inf)", whole=True)
         check_number("max_leaf_nodes", self.max_leaf_nodes, "[2, inf)", whole=True, none=True)
         check_number("min_leaf_weight", self.min_leaf_weight, "[0, inf)")
-        check_number("l2_regularization", self.l2_regularization, "[0, inf)")
+        check_number("l2_regularization", self.l2_regularization, "[0, inf)", none=True)
         check_number("subsample", self.subsample, "(0, 1]")
         check_number("max_features", self.max_features, "(0, 1]")
         check_number("max_bins", self.max_bins, "[2, inf)", whole=True)
@@ -157,7 +158,7 @@ class HistTrees(Recipe):
             "objective": "none",
             "metric": "none",
             "learning_rate": 1.0,
-            "lambda_l2": self.l2_regularization,
+            "lambda_l2": self.l2_regularization or 0.0,
             "max_depth": self.max_depth,
             "num_leaves": self.max_leaf_nodes or 2 ** min(self.max_depth, 17),
             "min_data_in_leaf": 1,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise.base import BaseGroupClassifier
 from groupwise.gbdt import GroupBoostClassifier
+from groupwise.gbdt.classifier import combine_scores
 from groupwise.groups import Groups
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.rules import get_rule
@@ -76,6 +77,6 @@ def predict_all(estimator: Any, X: NDArray[Any], groups: Groups) -> Predictions:
 
 def _from_scores(estimator: GroupBoostClassifier, X: NDArray[Any], groups: Groups) -> Predictions:
     score = estimator.decision_function(X)
-    proba = np.asarray(estimator._loss().proba(score))
-    proba_group = np.asarray(estimator._combine(score, groups))
+    proba = estimator.loss_.proba(score)
+    proba_group = combine_scores(score, groups, estimator.loss_, estimator.rule_)
     return Predictions(estimator.classes_, groups, score, proba, proba_group, proba.argmax(axis=1))

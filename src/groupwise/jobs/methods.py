@@ -110,16 +110,22 @@ _FOREST = "baseline: a forest on each group's mean, spread, least and largest va
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 
+
+def _boosting(loss: str) -> dict[str, str]:
+    """Objects, so that ``--param loss__gamma=2`` and ``--param trees__max_depth=4`` reach them."""
+    return {"loss": f"groupwise.losses:{loss}", "trees": "groupwise.boosting:HistTrees"}
+
+
 # The first that applies to the rows, classes and measure is taken when no method is named: one that
 # takes missing values and categories as they are and grows with the table, where there is one.
 # fmt: off
 METHODS: tuple[Method, ...] = (
     Method("majority", "group-boost", _BOOST, "gradient form of SBoost's loss, on LightGBM",
-           {"loss": "majority"}, _ROUNDS),
+           _boosting("MajorityLoss"), _ROUNDS),
     Method("majority", "sboost", "groupwise.majority:SBoostClassifier", "Jin and Liu 2005",
            search={"gamma": (1.0, 4.0, 16.0)}),
     Method("majority", "group-boost-softmax", _BOOST, "cross-entropy form, on LightGBM",
-           {"loss": "majority_softmax"}, _ROUNDS),
+           _boosting("SessionSoftmaxLoss"), _ROUNDS),
     Method("majority", "naive-boosting", _NAIVE, "the naive approach of Jin and Liu 2005",
            search={"rule": ("majority", "mean")}),
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
@@ -127,9 +133,9 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
-           {"loss": "presence"}, _ROUNDS, n_classes=2),
+           _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
     Method("presence", "smooth-max-boost", _BOOST, "Ramon and De Raedt 2000, on LightGBM",
-           {"loss": "presence_lse"}, _ROUNDS, n_classes=2),
+           _boosting("SmoothMaxLoss"), _ROUNDS, n_classes=2),
     Method("presence", "lpboost", "groupwise.presence:LPBoostClassifier",
            "Demiriz, Bennett and Shawe-Taylor 2002", search={"nu": (0.05, 0.2)}, n_classes=2,
            max_rows=20_000),
@@ -163,9 +169,9 @@ METHODS: tuple[Method, ...] = (
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
            max_rows=3000),
     Method("proportions", "group-boost", _BOOST, "likelihood of the counts, on LightGBM",
-           {"loss": "proportions"}, _ROUNDS),
+           _boosting("CountLikelihoodLoss"), _ROUNDS),
     Method("proportions", "group-boost-squared", _BOOST, "squared error of shares, on LightGBM",
-           {"loss": "proportions_squared"}, _ROUNDS),
+           _boosting("ShareLoss"), _ROUNDS),
     Method("proportions", "kernel-counts", "groupwise.proportions:KernelCountClassifier",
            "likelihood of the counts with a kernel; settings chosen inside, on whole groups",
            max_rows=1000),

@@ -206,8 +206,10 @@ def make_preparation(schema: Schema, estimator: BaseEstimator) -> ColumnTransfor
 def with_categories(estimator: E, schema: Schema) -> E:
     """Tell an estimator that splits on categories which columns hold their codes."""
     first, total = len(schema.numbers), len(schema.columns)
-    if first < total and "categorical_features" in estimator.get_params(deep=False):
-        estimator.set_params(categorical_features=list(range(first, total)))
+    known = estimator.get_params()
+    for name in ("categorical_features", "trees__categorical_features"):
+        if first < total and name in known:
+            estimator.set_params(**{name: list(range(first, total))})
     return estimator
 
 

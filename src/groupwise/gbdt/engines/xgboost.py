@@ -1,13 +1,15 @@
 """XGBoost behind the engine interface; an optional extra."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise._typing import Rows
 from groupwise.boosting.lightgbm_tools import lightgbm_input as scipy_matrix
 from groupwise.boosting.lightgbm_tools import thread_count
-from groupwise.gbdt.engine import Objective, TreeOptions
+from groupwise.gbdt.engines.interface import EngineOptions, Objective
 
 __all__ = [
     "XGBoostEngine",
@@ -33,70 +35,71 @@ def load_xgboost() -> Any:
 class XGBoostEngine:
     """Histogram trees of XGBoost. Entries a sparse matrix does not store are missing to it."""
 
-    def prepare(self, X: Any, options: TreeOptions) -> Any:
-        return _matrix(X, options.categorical_features, options.n_threads)
+    def prepare(self, X: Rows, options: EngineOptions) -> Any:
+        return _matrix(X, options.categorical, options.trees.n_jobs)
 
-    def start(self, X: Any, options: TreeOptions, start_score: NDArray[Any]) -> "XGBoostRun":
+    def start(self, X: Rows, options: EngineOptions, start_score: NDArray[Any]) -> "XGBoostRun":
         data = load_xgboost().QuantileDMatrix(
             scipy_matrix(X),
             label=np.zeros(X.shape[0], dtype=np.float32),
             base_margin=start_score,
-            max_bin=options.extra.get("max_bin", options.max_bins),
-            feature_types=feature_types(X.shape[1], options.categorical_features),
-            enable_categorical=bool(options.categorical_features),
-            nthread=options.n_threads,
+            max_bin=options.extra.get("max_bin", options.trees.max_bins),
+            feature_types=feature_types(X.shape[1], options.categorical),
+            enable_categorical=bool(options.categorical),
+            nthread=options.trees.n_jobs,
         )
         n_outputs = 1 if start_score.ndim == 1 else start_score.shape[1]
-        threads = thread_count(options.n_threads, X)
+        threads = thread_count(options.trees.n_jobs, X)
         booster = load_xgboost().Booster(tree_params(options, n_outputs, threads), [data])
         return XGBoostRun(booster, data, options)
 
 
-def feature_types(n_features: int, categorical: tuple[int, ...]) -> list[str] | None:
+def feature_types(n_features: int, categorical: Sequence[int]) -> list[str] | None:
     """XGBoost's word for each column, where some hold categories."""
     if not categorical:
         return None
     return ["c" if column in categorical else "q" for column in range(n_features)]
 
 
-def _matrix(X: Any, categorical: tuple[int, ...], n_threads: int | None) -> Any:
+def _matrix(X: Rows, categorical: Sequence[int], n_jobs: int | None) -> Any:
     return load_xgboost().DMatrix(
         scipy_matrix(X),
         feature_types=feature_types(X.shape[1], categorical),
         enable_categorical=bool(categorical),
-        nthread=n_threads,
+        nthread=n_jobs,
     )
 
 
-def tree_params(options: TreeOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
+def tree_params(options: EngineOptions, n_outputs: int, n_threads: int) -> dict[str, Any]:
     """The options in XGBoost's words."""
+    trees = options.trees
     params: dict[str, Any] = {
         "tree_method": "hist",
         "base_score": 0.0,
         "learning_rate": options.learning_rate,
-        "max_depth": options.max_depth,
-        "min_child_weight": options.min_leaf_weight,
-        "reg_lambda": options.reg_lambda,
-        "subsample": options.subsample,
-        "colsample_bytree": options.feature_fraction,
-        "max_bin": options.max_bins,
+        "max_depth": trees.max_depth,
+        "min_child_weight": trees.min_leaf_weight,
+        "reg_lambda": options.l2,
+        "subsample": trees.subsample,
+        "colsample_bytree": trees.max_features,
+        "max_bin": trees.max_bins,
         "nthread": n_threads,
         "seed": options.seed,
         "verbosity": 0,
     }
     if n_outputs > 1:
         params |= {"num_class": n_outputs, "objective": "multi:softprob"}
-    if options.max_leaves is not None:
-        params |= {"max_leaves": options.max_leaves, "grow_policy": "lossguide"}
-    if options.monotone_constraints is not None:
-        params["monotone_constraints"] = tuple(options.monotone_constraints)
+    if trees.max_leaf_nodes is not None:
+        params |= {"max_leaves": trees.max_leaf_nodes, "grow_policy": "lossguide"}
+    if options.monotonic is not None:
+        params["monotone_constraints"] = tuple(options.monotonic)
     return params | options.extra
 
 
 class XGBoostRun:
     """Boosting on a live booster and the matrix it grows on."""
 
-    def __init__(self, booster: Any, data: Any, options: TreeOptions):
+    def __init__(self, booster: Any, data: Any, options: EngineOptions):
         self.booster = booster
         self.data = data
         self.options = options
@@ -115,21 +118,19 @@ class XGBoostRun:
 
     def model(self, n_rounds: int) -> "XGBoostModel":
         text = self.booster[:n_rounds].save_raw("json").decode()
-        return XGBoostModel(
-            text, n_rounds, self.options.categorical_features, self.options.n_threads
-        )
+        return XGBoostModel(text, n_rounds, self.options.categorical, self.options.trees.n_jobs)
 
 
 class XGBoostModel:
     """A booster in XGBoost's JSON format."""
 
     def __init__(
-        self, text: str, n_rounds: int, categorical: tuple[int, ...], n_threads: int | None = None
+        self, text: str, n_rounds: int, categorical: Sequence[int], n_jobs: int | None = None
     ):
         self.text = text
         self.n_rounds = n_rounds
         self.categorical = categorical
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self._booster: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -139,19 +140,19 @@ class XGBoostModel:
     def booster(self) -> Any:
         """The live booster."""
         if self._booster is None:
-            self._booster = load_xgboost().Booster({"nthread": self.n_threads or 0})
+            self._booster = load_xgboost().Booster({"nthread": self.n_jobs or 0})
             self._booster.load_model(bytearray(self.text.encode()))
         return self._booster
 
-    def _predict(self, X: Any, **options: Any) -> Any:
-        data = _matrix(X, self.categorical, self.n_threads)
+    def _predict(self, X: Rows, **options: Any) -> Any:
+        data = _matrix(X, self.categorical, self.n_jobs)
         return self.booster.predict(data, validate_features=False, **options)
 
-    def score(self, X: Any, first: int = 0, last: int | None = None) -> NDArray[Any]:
+    def score(self, X: Rows, first: int = 0, last: int | None = None) -> NDArray[Any]:
         last = self.n_rounds if last is None else last
         return self._predict(X, output_margin=True, iteration_range=(first, last)).astype(float)
 
-    def contributions(self, X: Any) -> NDArray[Any]:
+    def contributions(self, X: Rows) -> NDArray[Any]:
         values = self._predict(X, pred_contribs=True).astype(float)
         return values.reshape(X.shape[0], -1, X.shape[1] + 1)
 

@@ -1,4 +1,4 @@
-"""One partition made ready: rows sorted by group, and what is known of each group."""
+"""One partition prepared: rows sorted by group, and what is known of each group."""
 
 import zlib
 from collections.abc import Callable
@@ -10,21 +10,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.dask.ids import hash_ids, held_out
-from groupwise.dask.parking import Parked, park
+from groupwise.dask.memory import SpilledArray, spill
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.targets import GroupTargets, group_target
 from groupwise.groups import Groups, show
 from groupwise.losses import GroupLoss
 
-__all__ = ["Facts", "Recipe", "as_matrix", "make_ready"]
+__all__ = ["PartitionSpec", "PartitionTargets", "as_matrix", "prepare_partition"]
 
 # XGBoost reads these as they are; anything wider it makes float32 itself
 _SMALL = tuple(np.dtype(kind) for kind in ("uint8", "int8", "uint16", "int16"))
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What makes a partition ready.
+class PartitionSpec:
+    """How a partition is checked and sorted.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Recipe:
     y_row : callable
         ``y_row(y, groups)``: class codes, shares or numbers of the rows, checked.
     fraction, seed : float, int
-        Share of the groups to hold out (0 for none), and which.
+        WorkerPartitions of the groups to hold out (0 for none), and which.
     with_digest : bool
         Whether the rows are to be recognised again.
     """
@@ -47,7 +47,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Facts:
+class PartitionTargets:
     """What is known of a partition's groups, in the order of its rows.
 
     Attributes
@@ -82,14 +82,14 @@ class Facts:
         }
 
 
-def make_ready(
-    X: Any, y: Any, ids: Any, weight: Any, number: int, recipe: Recipe
-) -> tuple[Parked, Facts, Parked, Facts]:
+def prepare_partition(
+    X: Any, y: Any, ids: Any, weight: Any, number: int, spec: PartitionSpec
+) -> tuple[SpilledArray, PartitionTargets, SpilledArray, PartitionTargets]:
     """Check one partition, whose groups are whole, and sort its rows by group.
 
     Returns
     -------
-    X, facts, X_held, facts_held
+    X, targets, X_held, targets_held
         Rows to train on and rows of held-out groups, on the worker's disk.
 
     Raises
@@ -106,47 +106,45 @@ def make_ready(
     try:
         groups = Groups.singletons(len(matrix)) if ids is None else Groups(np.asarray(ids))
         if len(matrix) == 0:
-            empty, rows = Facts(np.empty(0, np.intp), np.empty(0), None), park(matrix)
+            empty, rows = PartitionTargets(np.empty(0, np.intp), np.empty(0), None), spill(matrix)
             return rows, empty, rows, empty
-        y_row = recipe.y_row(y, groups)
+        y_row = spec.y_row(y, groups)
         weight_row = None if weight is None else _weights(weight, groups)
     except GroupDataError as error:
         raise GroupDataError(f"partition {number}: {error}") from error
     names = groups.names if ids is not None else groups.names + (number << 40)
-    held_group = held_out(hash_ids(names), recipe.fraction, recipe.seed)
+    held_group = held_out(hash_ids(names), spec.fraction, spec.seed)
     held_row = groups.spread(held_group)
     kept = np.ones(len(matrix), bool) if weight_row is None else weight_row > 0
     data = GroupTargets(matrix, y_row, groups, weight_row)
-    train = _laid_out(data, kept & ~held_row, number, recipe, groups.n_groups)
-    held = _laid_out(data, kept & held_row, number, recipe, 0)
+    train = _sorted_part(data, kept & ~held_row, number, spec, groups.n_groups)
+    held = _sorted_part(data, kept & held_row, number, spec, 0)
     return *train, *held
 
 
-def _laid_out(
-    data: GroupTargets, wanted: NDArray[np.bool_], number: int, recipe: Recipe, n_seen: int
-) -> tuple[Parked, Facts]:
+def _sorted_part(
+    data: GroupTargets, wanted: NDArray[np.bool_], number: int, spec: PartitionSpec, n_seen: int
+) -> tuple[SpilledArray, PartitionTargets]:
     """Some of the rows, group after group."""
     if not wanted.any():
-        return park(data.X[:0]), Facts(np.empty(0, np.intp), np.empty(0), None, n_seen)
+        return spill(data.X[:0]), PartitionTargets(np.empty(0, np.intp), np.empty(0), None, n_seen)
     if not wanted.all():
         data = data.take(np.flatnonzero(wanted))
-    target = group_target(recipe.loss, data.y_row, data.groups, recipe.n_classes)
-    try:  # a loss that cannot take these groups says so here, where they still have names
-        recipe.loss.bind(
-            target, data.groups, n_classes=recipe.n_classes, weight_row=data.weight_row
-        )
+    target = group_target(spec.loss, data.y_row, data.groups, spec.n_classes)
+    try:  # here, where the groups still have names
+        spec.loss.check(target, data.groups, n_classes=spec.n_classes, weight_row=data.weight_row)
     except GroupDataError as error:
         raise GroupDataError(f"partition {number}: {error}") from error
     X, weight_row = data.X, data.weight_row
-    if not data.groups._in_order:
+    if (np.diff(data.groups.codes) < 0).any():
         X = X[data.groups.order]
         weight_row = None if weight_row is None else weight_row[data.groups.order]
     digest = 0
-    if recipe.with_digest:
+    if spec.with_digest:
         for array in (X, target, data.groups.sizes, weight_row):
             if array is not None:
                 digest = zlib.crc32(np.ascontiguousarray(array).tobytes(), digest)
-    return park(X), Facts(data.groups.sizes, target, weight_row, n_seen, digest)
+    return spill(X), PartitionTargets(data.groups.sizes, target, weight_row, n_seen, digest)
 
 
 def as_matrix(part: Any, number: int = 0) -> NDArray[Any]:

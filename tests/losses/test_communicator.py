@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from groupwise import Groups
-from groupwise.losses import LOSS_NAMES, GroupMeanLoss, get_loss
+from groupwise.losses import LOSSES, GroupMeanLoss, get_loss
 from groupwise.losses.median import weighted_median
 
 
@@ -15,11 +15,11 @@ class Counted:
     def __init__(self, machines):
         self.machines, self.n_calls = machines, 0
 
-    def sum(self, values):
+    def allreduce_sum(self, values):
         self.n_calls += 1
         return self.machines("sum", values)
 
-    def max(self, value):
+    def allreduce_max(self, value):
         self.n_calls += 1
         return self.machines("max", value)
 
@@ -42,8 +42,8 @@ def lockstep(tasks):
         return agree
 
     def run(rank):
-        across = Counted(meet(rank))
-        out[rank] = tasks[rank](across), across.n_calls
+        communicator = Counted(meet(rank))
+        out[rank] = tasks[rank](communicator), communicator.n_calls
 
     threads = [threading.Thread(target=run, args=(rank,)) for rank in range(len(tasks))]
     for thread in threads:
@@ -62,8 +62,8 @@ def three_machines(n_groups=30, n_classes=2, seed=0):
     return group, score, weight, machine
 
 
-TWO = [(name, 2) for name in (*LOSS_NAMES, "mean", "huber")]
-THREE = [(name, 3) for name in LOSS_NAMES if not get_loss(name).binary]
+TWO = [(name, 2) for name in (*LOSSES, "mean", "huber")]
+THREE = [(name, 3) for name in LOSSES if not get_loss(name).binary]
 
 
 @pytest.mark.parametrize(("name", "n_classes"), [*TWO, *THREE])
@@ -76,7 +76,7 @@ def test_parts_of_a_loss_make_the_whole(name, n_classes):
     else:
         loss = get_loss(name)
         target = rng.integers(0, n_classes, n_groups)
-        if loss.target == "share":
+        if loss.target_kind == "share":
             counts = Groups(group).sum(np.eye(n_classes)[rng.integers(0, n_classes, len(group))])
             target = counts / Groups(group).sizes[:, None]
     whole = loss.bind(target, Groups(group), n_classes=n_classes, weight_row=weight)
@@ -84,18 +84,18 @@ def test_parts_of_a_loss_make_the_whole(name, n_classes):
     def task(rank):
         mine = machine[group] == rank
 
-        def work(across):
+        def work(communicator):
             part = loss.bind(
                 target[machine == rank],
                 Groups(group[mine]),
                 n_classes=n_classes,
                 weight_row=weight[mine],
-            ).join(across)
+            ).connect(communicator)
             start = part.init_score()
             value = part.value(score[mine])
-            before = across.n_calls
+            before = communicator.n_calls
             derivatives = part.gradient_and_curvature(score[mine])
-            return start, value, derivatives, part.total_weight, across.n_calls - before
+            return start, value, derivatives, part.total_weight, communicator.n_calls - before
 
         return work
 
@@ -119,7 +119,7 @@ def test_the_median_of_values_on_three_machines():
     expected = values[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
 
     def task(rank):
-        return lambda across: weighted_median(values[rank::3], weight[rank::3], across)
+        return lambda communicator: weighted_median(values[rank::3], weight[rank::3], communicator)
 
     assert [found for found, _ in lockstep([task(rank) for rank in range(3)])] == [expected] * 3
     assert weighted_median(values, weight) == expected

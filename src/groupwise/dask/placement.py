@@ -1,5 +1,6 @@
 """Which worker trains on which partition: neighbours together, the same on every run."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import dask
@@ -7,32 +8,41 @@ import numpy as np
 from distributed import Client, Future
 from numpy.typing import NDArray
 
-from groupwise.dask.inputs import LazyRows
-from groupwise.dask.parking import park
-from groupwise.dask.parts import Facts, Recipe, make_ready
-from groupwise.dask.training import Share
-from groupwise.dask.watching import wait_on_workers
+from groupwise.dask.inputs import DelayedRows
+from groupwise.dask.memory import spill
+from groupwise.dask.partitions import PartitionSpec, PartitionTargets, prepare_partition
+from groupwise.dask.wait import wait_on_workers
 from groupwise.exceptions import GroupDataError
 
-__all__ = ["ReadyRows", "make_rows_ready", "place"]
+__all__ = ["PreparedPartitions", "WorkerPartitions", "place", "prepare_partitions"]
 
 
-class ReadyRows:
-    """Partitions made ready on the workers.
+@dataclass(frozen=True)
+class WorkerPartitions:
+    """The partitions of one worker: rows and targets, to train on and held out."""
+
+    rows: list[Future]
+    targets: list[Future]
+    held_rows: list[Future]
+    held_targets: list[Future]
+
+
+class PreparedPartitions:
+    """Partitions that were checked and sorted on the workers.
 
     Attributes
     ----------
-    rows, facts, held_rows, held_facts : list of Future
+    rows, targets, held_rows, held_targets : list of Future
         One per partition.
     summary, held_summary : list of dict
         A few numbers of each partition.
     """
 
     def __init__(self, client: Client, columns: list[list[Future]]):
-        self.rows, self.facts, self.held_rows, self.held_facts = columns
+        self.rows, self.targets, self.held_rows, self.held_targets = columns
         n = len(self.rows)
         found = client.gather(
-            client.map(Facts.summary, [*self.facts, *self.held_facts], pure=False)
+            client.map(PartitionTargets.summary, [*self.targets, *self.held_targets], pure=False)
         )
         self.summary, self.held_summary = found[:n], found[n:]
 
@@ -45,46 +55,48 @@ class ReadyRows:
         return sum(part[what] for part in self.held_summary)
 
 
-def make_rows_ready(
-    client: Client, rows: LazyRows, recipe: Recipe, workers: list[str]
-) -> ReadyRows:
+def prepare_partitions(
+    client: Client, rows: DelayedRows, spec: PartitionSpec, workers: list[str]
+) -> PreparedPartitions:
     """Check and sort every partition, on the worker that will train on it where that is free."""
     none = [None] * rows.n_partitions
-    ready = [
-        dask.delayed(make_ready, nout=4)(*parts, number, recipe)
+    prepared = [
+        dask.delayed(prepare_partition, nout=4)(*parts, number, spec)
         for number, parts in enumerate(
             zip(rows.X, rows.y, rows.groups or none, rows.weight or none, strict=True)
         )
     ]
     owner = _owners(rows.n_partitions, len(workers))
     # a shuffle leaves its partitions where it likes; all others are read where they are wanted
-    calls: list[tuple[NDArray[np.intp], list[str] | None]] = [(np.arange(len(ready)), None)]
+    calls: list[tuple[NDArray[np.intp], list[str] | None]] = [(np.arange(len(prepared)), None)]
     if not rows.shuffled:
         calls = [(np.flatnonzero(owner == r), [workers[r]]) for r in np.unique(owner)]
-    columns: list[list[Any]] = [[None] * len(ready) for _ in range(4)]
+    columns: list[list[Any]] = [[None] * len(prepared) for _ in range(4)]
     for numbers, where in calls:
-        wanted = [ready[number][k] for k in range(4) for number in numbers]
+        wanted = [prepared[number][k] for k in range(4) for number in numbers]
         # rather elsewhere than never, should the worker be lost
         futures = iter(client.compute(wanted, workers=where, allow_other_workers=True))
         for column in columns:
             for number in numbers:
                 column[number] = next(futures)
-    return ReadyRows(client, columns)
+    return PreparedPartitions(client, columns)
 
 
-def place(client: Client, ready: ReadyRows, held: ReadyRows | None) -> dict[str, Share]:
+def place(
+    client: Client, ready: PreparedPartitions, held: PreparedPartitions | None
+) -> dict[str, WorkerPartitions]:
     """Settle every partition on its worker.
 
     Parameters
     ----------
     client : Client
-    ready : ReadyRows
-    held : ReadyRows or None
+    ready : PreparedPartitions
+    held : PreparedPartitions or None
         Held-out rows that were passed apart; by default those of ``ready``.
 
     Returns
     -------
-    shares : dict of str to Share
+    placed : dict of str to WorkerPartitions
         By the worker's address, in the order of the ranks; each has rows to train on.
     """
     n_rows = np.array([part["n_rows"] for part in ready.summary])
@@ -97,15 +109,15 @@ def place(client: Client, ready: ReadyRows, held: ReadyRows | None) -> dict[str,
     nearest = filled[np.abs(filled[:, None] - np.arange(len(n_rows))).argmin(axis=0)]
     ranks, owner = np.unique(owner[nearest], return_inverse=True)
     workers = [workers[rank] for rank in ranks]
-    columns = [(ready.rows, owner), (ready.facts, owner)]
+    columns = [(ready.rows, owner), (ready.targets, owner)]
     if held is None:
-        columns += [(ready.held_rows, owner), (ready.held_facts, owner)]
+        columns += [(ready.held_rows, owner), (ready.held_targets, owner)]
     else:
         held_owner = _owners(len(held.rows), len(workers))
-        columns += [(held.rows, held_owner), (held.facts, held_owner)]
+        columns += [(held.rows, held_owner), (held.targets, held_owner)]
     settled = [_settled(client, futures, where, workers) for futures, where in columns]
     return {
-        address: Share(
+        address: WorkerPartitions(
             *(
                 [futures[number] for number in np.flatnonzero(where == rank)]
                 for futures, (_, where) in zip(settled, columns, strict=True)
@@ -149,4 +161,4 @@ def _settled(
 
 
 def _moved(part: Any) -> Any:
-    return part if isinstance(part, Facts) else park(part)
+    return part if isinstance(part, PartitionTargets) else spill(part)

@@ -7,13 +7,14 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 import dask
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
 from groupwise.dask.ids import hash_ids, held_out
-from groupwise.dask.whole import crossing_group
+from groupwise.dask.repartition import crossing_group
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
 
-SETTINGS = GroupBoostClassifier(engine="xgboost", n_estimators=5, n_threads=1)
+SETTINGS = GroupBoostClassifier(engine="xgboost", n_estimators=5, trees=HistTrees(n_jobs=1))
 
 
 def test_a_crossing_group_is_named(client):
@@ -44,7 +45,7 @@ def test_whole_groups_are_left_where_they_are(client, coarse, caplog, cut, apart
     with caplog.at_level("INFO", logger="groupwise.dask"):
         many.fit(parts[0], parts[1], groups=parts[2])
     assert "repartitioned" not in caplog.text
-    one = GroupBoostClassifier(engine="xgboost", n_estimators=5, n_threads=1)
+    one = GroupBoostClassifier(engine="xgboost", n_estimators=5, trees=HistTrees(n_jobs=1))
     assert apart(many.estimator_, one.fit(X, y, groups=groups), X) <= 3e-7
 
 

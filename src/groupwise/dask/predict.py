@@ -11,8 +11,8 @@ import pandas as pd
 from distributed import Client
 from numpy.typing import NDArray
 
-from groupwise.dask.inputs import is_frame, lazy_rows
-from groupwise.dask.whole import check_whole
+from groupwise.dask.inputs import delayed_rows, is_frame
+from groupwise.dask.repartition import check_whole
 from groupwise.groups import Groups
 
 __all__ = ["RowQuestion", "by_group", "by_row"]
@@ -102,7 +102,7 @@ def by_group(
     """
     if groups is None:
         raise ValueError("groups is missing: which rows belong together?")
-    rows = lazy_rows(X, groups if y is None else y, groups, None, None)
+    rows = delayed_rows(X, groups if y is None else y, groups, None, None)
     assert rows.groups is not None
     kind = _id_kind(X[groups] if isinstance(groups, str) else groups)
     labels = [None] * rows.n_partitions if y is None else rows.y

@@ -13,18 +13,18 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from groupwise.dask.ids import hash_ids
-from groupwise.dask.inputs import LazyRows
+from groupwise.dask.inputs import DelayedRows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
 
-__all__ = ["check_whole", "crossing_group", "with_whole_groups"]
+__all__ = ["check_whole", "crossing_group", "gather_groups"]
 
 logger = logging.getLogger("groupwise.dask")
 
 _GROUP, _HASH, _ROW, _WEIGHT = "__group", "__hash", "__row", "__weight"
 
 
-def with_whole_groups(client: Client, rows: LazyRows, *, repartition: bool) -> LazyRows:
+def gather_groups(client: Client, rows: DelayedRows, *, repartition: bool) -> DelayedRows:
     """The same rows, with every group inside one partition.
 
     Raises
@@ -60,7 +60,7 @@ def check_whole(client: Client, groups: list[Delayed]) -> None:
 def crossing_group(client: Client, groups: list[Delayed]) -> tuple[Any, int, int, int] | None:
     """A group that has rows in more than one partition, two of these, and how many such groups.
 
-    Each partition sends the sorted hashes of its ids, 8 bytes a group; one worker looks for equal
+    Each partition sends the sorted hashes of its ids, 8 bytes per group; one worker looks for equal
     ones. Two names with one hash are told apart by asking for the names.
     """
     hashes = client.compute([dask.delayed(_distinct)(part) for part in groups])
@@ -97,7 +97,7 @@ def _name_of(ids: Any, wanted: int) -> Any:
     return np.asarray(ids)[position]
 
 
-def _shuffled(client: Client, rows: LazyRows) -> LazyRows:
+def _shuffled(client: Client, rows: DelayedRows) -> DelayedRows:
     """All rows of a group in one partition, by Dask's shuffle on the hash of the id."""
     assert rows.groups is not None
     weight: list[Any] = rows.weight or [None] * rows.n_partitions

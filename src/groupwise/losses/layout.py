@@ -1,4 +1,4 @@
-"""Rows laid out group after group, for losses that are computed once a round."""
+"""Rows laid out group after group, for losses that are computed once per round."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,17 +6,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from groupwise.groups import Groups
-from groupwise.losses.logistic import reach
+from groupwise.losses.logistic import exp_limit
 
-__all__ = ["Block", "Segments"]
+__all__ = ["Block", "GroupedLayout"]
 
 _BLOCK = 32_768
 
 
-class Segments:
+class GroupedLayout:
     """The groups of :class:`~groupwise.groups.Groups` as runs of neighbouring rows.
 
     Sums over runs are several times quicker than sums over scattered rows. Rows that already lie
@@ -31,18 +31,18 @@ class Segments:
     ----------
     sizes : ndarray of shape (n_groups,)
         Rows of each run, as floats.
-    of_groups : ndarray of shape (n_groups,)
+    group_codes : ndarray of shape (n_groups,)
         The position of each run's group in ``groups.names``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from groupwise import Groups
-    >>> runs = Segments(Groups(["b", "a", "b"]))
-    >>> inside = runs.enter(np.array([1.0, 5.0, 2.0]))
-    >>> inside.tolist(), runs.sum(inside).tolist()
+    >>> layout = GroupedLayout(Groups(["b", "a", "b"]))
+    >>> values = layout.to_sorted(np.array([1.0, 5.0, 2.0]))
+    >>> values.tolist(), layout.sum(values).tolist()
     ([5.0, 1.0, 2.0], [5.0, 3.0])
-    >>> runs.leave(inside).tolist()
+    >>> layout.from_sorted(values).tolist()
     [1.0, 5.0, 2.0]
     """
 
@@ -51,11 +51,11 @@ class Segments:
         bounds = np.flatnonzero(codes[1:] != codes[:-1]) + 1
         self.order: NDArray[np.intp] | None = None
         if len(bounds) + 1 == groups.n_groups:
-            self.of_groups = codes[np.concatenate([[0], bounds])]
+            self.group_codes = codes[np.concatenate([[0], bounds])]
         else:
             self.order = groups.order
-            self.of_groups = np.arange(groups.n_groups)
-        self._set_runs(groups.sizes[self.of_groups])
+            self.group_codes = np.arange(groups.n_groups)
+        self._set_runs(groups.sizes[self.group_codes])
 
     def _set_runs(self, counts: NDArray[np.intp]) -> None:
         self.n_groups, self.n_rows = len(counts), int(counts.sum())
@@ -77,14 +77,14 @@ class Segments:
         edges = np.unique(np.concatenate([[0], cuts, [self.n_groups]]))
         found = []
         for first, last in pairwise(edges.tolist()):
-            part = Segments.__new__(Segments)
-            part.order, part.of_groups = None, np.arange(last - first)
+            part = GroupedLayout.__new__(GroupedLayout)
+            part.order, part.group_codes = None, np.arange(last - first)
             part._set_runs(self.sizes[first:last].astype(np.intp))
             start = int(self.starts[first])
             found.append(Block(slice(start, start + part.n_rows), slice(first, last), part))
         return found
 
-    def enter(self, values: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
+    def to_sorted(self, values: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Rows in the order of the runs: (n_rows,), or (k, n_rows) for (n_rows, k).
 
         A view of the input where that is possible: not to be written to.
@@ -92,8 +92,8 @@ class Segments:
         array = np.ascontiguousarray(values.T, dtype=dtype)
         return array if self.order is None else array.take(self.order, axis=-1)
 
-    def leave(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Undo :meth:`enter`: (n_rows,), or (n_rows, k) for (k, n_rows), in column order."""
+    def from_sorted(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Undo :meth:`to_sorted`: (n_rows,), or (n_rows, k) for (k, n_rows), in column order."""
         if self.order is None:
             return values.T
         out = np.empty_like(values)
@@ -114,7 +114,7 @@ class Segments:
         """Largest value of each run along the last axis."""
         return values if self.singletons else np.maximum.reduceat(values, self.starts, axis=-1)
 
-    def spread(self, values_group: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    def spread(self, values_group: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
         """Give every row of a run the run's value; (n_groups,) or (k, n_groups)."""
         if dtype is not None:
             values_group = values_group.astype(dtype, copy=False)
@@ -146,7 +146,7 @@ class Segments:
         runs are numbers, and so are their squares.
         """
         top = values.max()
-        if top - values.min() < reach(values.dtype) / 2.0:
+        if top - values.min() < exp_limit(values.dtype) / 2.0:
             term = values - top
         else:
             top = self.max(values)
@@ -160,4 +160,4 @@ class Block:
 
     rows: slice
     groups: slice
-    runs: Segments
+    layout: GroupedLayout
