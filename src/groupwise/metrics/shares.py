@@ -6,7 +6,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.exceptions import GroupDataError
-from groupwise.validation import check_groups
+from groupwise.inputs import check_groups
 
 __all__ = ["share_error"]
 
