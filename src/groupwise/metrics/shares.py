@@ -6,7 +6,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_groups
+from groupwise.inputs import check_groups, class_shares
 
 __all__ = ["share_error"]
 
@@ -40,16 +40,12 @@ def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: 
     >>> share_error(["a", "b", "b", "b"], shares, [0, 0, 1, 1], classes=["a", "b"])
     0.125
     """
-    # TEMPORARY: to the top as soon as inputs.shares has class_counts
-    from groupwise.proportions._input import class_counts
-
     predicted = np.asarray(proba_group, dtype=float)
     encoded = check_groups(groups, _num_samples(y))
-    counts, _ = class_counts(y, encoded, classes=classes)
-    if predicted.shape != counts.shape:
+    known, _ = class_shares(y, encoded, classes=classes)
+    if predicted.shape != known.shape:
         raise GroupDataError(
-            f"expected shares of {counts.shape[0]} groups and {counts.shape[1]} classes, "
+            f"expected shares of {known.shape[0]} groups and {known.shape[1]} classes, "
             f"got shape {predicted.shape}"
         )
-    known = counts / encoded.sizes[:, None]
     return float(0.5 * np.abs(known - predicted).sum(axis=1).mean())
