@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from groupwise._typing import RandomState, Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 
 __all__ = ["Splitter", "check_cv", "draw_folds", "make_folds"]
 
