@@ -30,17 +30,8 @@ class LaplacianMeanMapClassifier(MeanOperatorMixin, BaseProportionsClassifier):
         Inverse of the penalty, as in scikit-learn's ``LogisticRegression``.
     graph_weight : float, default=1.0
         :math:`\lambda`.
-    kernel : {"rbf", "linear"}, default="rbf"
-    width : float, default=1.0
-        Standard deviation of the Gaussian kernel, in medians of the distance between rows.
-    n_components : int, default=None
-        Number of landmarks of the kernel's features; ``None``: all rows, to 12,000.
-    classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.inputs.class_counts`.
-    group_column : str, default=None
-        Name of the column of a DataFrame ``X`` that holds the group ids.
-    random_state : int, RandomState instance or None, default=None
-        For the choice of landmarks.
+    kernel, width, n_components, classes, group_column, random_state
+        As in :class:`MeanMapClassifier`.
 
     Attributes
     ----------

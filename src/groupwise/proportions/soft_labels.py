@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import MatrixLike, Rows
 from groupwise.groups import Groups
 from groupwise.inputs import ShareRows
 from groupwise.proportions.decode import project_simplex
@@ -60,7 +60,7 @@ class SoftLabelMixin:
     """
 
     rule_: Rule
-    _checked: Callable[[MatrixLike, Ids], tuple[Rows, Groups]]
+    _checked: Callable[..., tuple[Rows, Groups]]
     _constant: bool
     _present: NDArray[np.bool_]
 
