@@ -10,10 +10,9 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
+from groupwise.inputs import check_groups, class_counts
 from groupwise.metrics import ask
 from groupwise.plotting.axes import figure_of, new_axes
-from groupwise.proportions import class_counts
-from groupwise.validation import check_groups
 
 __all__ = ["SharesDisplay"]
 
