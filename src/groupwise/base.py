@@ -197,6 +197,9 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
     a parameter ``group_column``.
     """
 
+    __metadata_request__predict_proba = {"groups": True}  # noqa: RUF012
+    __metadata_request__decision_function = {"groups": True}  # noqa: RUF012
+
     #: Whether ``y`` is one label per group (repeated on its rows) or one per row.
     _one_label_per_group = True
 

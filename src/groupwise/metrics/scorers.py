@@ -79,7 +79,7 @@ def ask(
 def _final_step(estimator: Any, X: MatrixLike) -> tuple[Any, MatrixLike]:
     """Undo wrappers that pass no groups on: a search's best model, a pipeline's transformers."""
     while True:
-        if hasattr(estimator, "best_estimator_"):
+        if hasattr(estimator, "best_estimator_") and not hasattr(estimator, "predictions"):
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):
             if len(estimator) > 1:
