@@ -1,7 +1,7 @@
 """Scorers for scikit-learn's tools: of rows, of groups, of the target domain."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from inspect import signature
@@ -15,11 +15,16 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_flag
+from groupwise.inputs import (
+    check_choice,
+    check_flag,
+    check_groups,
+    check_known_classes,
+    find_target_rows,
+)
 from groupwise.metrics.aggregate import Aggregate, class_positions, get_aggregate
 from groupwise.metrics.measure import GroupMeasure, get_measure
 from groupwise.rules import Rule, get_rule
-from groupwise.validation import check_groups, check_known_classes
 
 __all__ = ["Scorer", "ask", "make_scorer"]
 
@@ -288,7 +293,7 @@ class _MeasureOfRowsScorer(Scorer):
 class _TargetScorer(_RowScorer):
     """A metric of the rows of one domain."""
 
-    target_domain: Any = None
+    target_domain: Hashable | None = None
 
     level = "target"
     requested = "domains"
@@ -297,9 +302,6 @@ class _TargetScorer(_RowScorer):
         self, estimator: Any, X: MatrixLike, y: ArrayLike, *, domains: Ids = None
     ) -> float:
         """Score a fitted model on the rows of the target domain among these."""
-        # TEMPORARY: to the top as soon as inputs.domains has find_target_rows
-        from groupwise.transfer.base import find_target_rows
-
         n_rows = _num_samples(X)
         encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
         rows = find_target_rows(encoded, self.target_domain, n_rows)
@@ -321,7 +323,7 @@ def make_scorer(
     greater_is_better: bool = True,
     aggregate: str | Aggregate = "mean",
     rule: str | Rule = "majority",
-    target_domain: Any = None,
+    target_domain: Hashable | None = None,
 ) -> Scorer:
     """Make a scorer that hands groups or domains on to the model and to the metric.
 
