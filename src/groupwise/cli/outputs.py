@@ -12,7 +12,7 @@ import pandas as pd
 from groupwise.cli.console import Console
 from groupwise.files import write_text
 from groupwise.jobs import Job, Result, leaderboard
-from groupwise.metrics import bootstrap_interval
+from groupwise.jobs.leaderboard import mean_with_interval
 from groupwise.tables import ColumnUse
 from groupwise.tables.columns import SPECIFIED
 
@@ -83,10 +83,10 @@ def print_job(console: Console, job: Job, why: str | None) -> None:
 def score_summary(result: Result, method: str) -> dict[str, Any]:
     """Score, interval and worst groups of one method."""
     values = result.unit_scores()[method].dropna()
-    low, high = bootstrap_interval(values)
+    score, low, high = mean_with_interval(result, method, result.unit_scores()[method])
     worst = values.sort_values(kind="stable").head(5)
     return {
-        "score": float(values.mean()),
+        "score": score,
         "low": low,
         "high": high,
         "score_name": result.about.supervision.score_name,

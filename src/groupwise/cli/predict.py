@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import typer
 
+from groupwise.base import Predictions
 from groupwise.cli import options
 from groupwise.cli.console import Console, one_line_errors
 from groupwise.cli.outputs import check_folder
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
-from groupwise.jobs.answer import Predictions
-from groupwise.jobs.model import row_weights
 from groupwise.tables import OptionError, TableError, read_table, write_table
 from groupwise.tables.write import check_writable
 
@@ -34,8 +33,8 @@ def predict(
 ) -> None:
     """Predict rows or groups of a table.
 
-    Columns: the group, 'predicted', one probability 'p_CLASS' per class where the method has any,
-    and, for rows of methods that have it, 'weight': the row's part in its group's label.
+    Columns: the group, 'predicted', one probability 'p_CLASS' per class and, for rows of methods
+    that have it, 'weight': the row's part in its group's label.
 
     Example: groupwise predict model.skops new.parquet --level group -o out.parquet
     """
@@ -93,10 +92,9 @@ def _row_lines(model: TableModel, predictions: Predictions, column: str | None) 
     classes, groups = np.array(model.classes), predictions.groups
     lines: dict[str, Any] = {} if column is None else {column: groups.spread(groups.names)}
     lines["predicted"] = classes[predictions.code_row]
-    if predictions.proba_row is not None:
-        lines |= {f"p_{c}": predictions.proba_row[:, k] for k, c in enumerate(model.classes)}
+    lines |= {f"p_{c}": predictions.proba_row[:, k] for k, c in enumerate(model.classes)}
     if model.explains:
-        lines["weight"] = row_weights(predictions)
+        lines["weight"] = predictions.row_weights()
     return pd.DataFrame(lines)
 
 

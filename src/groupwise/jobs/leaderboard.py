@@ -6,7 +6,7 @@ import pandas as pd
 from groupwise.jobs.result import Result
 from groupwise.metrics import bootstrap_interval
 
-__all__ = ["leaderboard"]
+__all__ = ["leaderboard", "mean_with_interval"]
 
 
 def leaderboard(result: Result) -> pd.DataFrame:
@@ -24,24 +24,22 @@ def leaderboard(result: Result) -> pd.DataFrame:
         ``memory_mib`` of the largest.
     """
     scores = result.unit_scores()
-    means = {name: float(np.nanmean(values)) for name, values in scores.items()}
-    order = sorted(means, key=lambda name: -means[name])
+    found = {name: mean_with_interval(result, name, scores[name]) for name in scores}
+    order = sorted(found, key=lambda name: -found[name][0])
     lines = []
     for name in order:
-        values = scores[name].dropna()
-        low, high = bootstrap_interval(values)
-        difference = (scores[name] - scores[order[0]]).dropna()
-        d_low, d_high = bootstrap_interval(difference)
+        score, low, high = found[name]
+        paired = mean_with_interval(result, name, scores[name] - scores[order[0]])
         folds = result.methods[name]
         lines.append(
             {
                 "method": name,
-                "score": means[name],
+                "score": score,
                 "low": low,
                 "high": high,
-                "difference": float(difference.mean()),
-                "difference_low": d_low,
-                "difference_high": d_high,
+                "difference": paired[0],
+                "difference_low": paired[1],
+                "difference_high": paired[2],
                 "seconds_fit": float(np.mean([fold.seconds_fit for fold in folds])),
                 "seconds_search": float(np.mean([fold.seconds_search for fold in folds])),
                 "seconds_predict": float(np.mean([fold.seconds_predict for fold in folds])),
@@ -49,3 +47,13 @@ def leaderboard(result: Result) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(lines).set_index("method")
+
+
+def mean_with_interval(
+    result: Result, method: str, values: pd.Series
+) -> tuple[float, float, float]:
+    """The mean of groups' values as the score counts them, with its 95 % interval."""
+    counted = values.dropna()
+    weights = result.unit_weights(method).reindex(counted.index)
+    low, high = bootstrap_interval(counted, weight_group=weights)
+    return float(np.average(counted, weights=weights)), low, high

@@ -282,6 +282,16 @@ class Result:
             scores[name] = pd.Series(values, index=units, dtype=float)
         return scores
 
+    def unit_weights(self, method: str) -> pd.Series:
+        """How much each group counts in the score, indexed as in :meth:`unit_scores`."""
+        units = [fold.units for fold in self.methods[method]]
+        sizes = pd.Series(
+            [size for unit in units for size in unit.size],
+            index=[name for unit in units for name in unit.name],
+            dtype=float,
+        )
+        return sizes if self.about.supervision.counts_rows else sizes.clip(1.0, 1.0)
+
     def to_json(self) -> str:
         """One line of JSON."""
         content = {

@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from inspect import signature
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -76,8 +75,6 @@ def ask(
     model, X = _final_step(estimator, X)
     if hasattr(model, "predictions"):
         return model.predictions(X, groups)
-    if hasattr(model, "predict_groups_proba"):  # TEMPORARY: until every estimator has predictions
-        return _OldPredictions(model, X, _groups_in(model, X, groups), get_rule(rule))
     return _RowPredictions(model, X, check_groups(groups, _num_samples(X)), get_rule(rule))
 
 
@@ -130,36 +127,6 @@ class _RowPredictions:
     @property
     def y_group(self) -> NDArray[Any]:
         return self.classes[self.proba_group.argmax(axis=1)]
-
-
-class _OldPredictions(_RowPredictions):
-    """TEMPORARY: a group estimator without ``predictions``."""
-
-    @cached_property
-    def y_row(self) -> NDArray[Any]:
-        return np.asarray(self._with_groups("predict"))
-
-    @cached_property
-    def score_row(self) -> NDArray[Any]:
-        if hasattr(self.model, "decision_function"):
-            return np.asarray(self._with_groups("decision_function"))
-        return self.proba_row[:, 1] - 0.5 if len(self.classes) == 2 else self.proba_row
-
-    @cached_property
-    def proba_group(self) -> NDArray[Any]:
-        return self.model.predict_groups_proba(self.X, self.groups)
-
-    def _with_groups(self, name: str) -> Any:
-        method = getattr(self.model, name)
-        taken = "groups" in signature(method).parameters
-        return method(self.X, groups=self.groups) if taken else method(self.X)
-
-
-def _groups_in(model: Any, X: Any, groups: Ids) -> Groups:
-    """TEMPORARY: the groups of a table, as ``predictions`` finds them."""
-    if groups is None and getattr(model, "group_column", None) is not None:
-        groups = X[model.group_column]
-    return check_groups(groups, _num_samples(X))
 
 
 @dataclass(frozen=True, repr=False)
