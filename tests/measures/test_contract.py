@@ -1,4 +1,4 @@
-"""Every public estimator of the room: scikit-learn's checks and the library's own."""
+"""Every public estimator of the package: scikit-learn's checks and the library's own."""
 
 import pytest
 from sklearn.naive_bayes import GaussianNB
@@ -28,9 +28,11 @@ ESTIMATORS = [
     FocusedAdaBoostClassifier(n_estimators=5),
     FocusedAdaBoostClassifier(hypotheses="soft", n_estimators=5),
     BoostedRowsClassifier(n_estimators=10, n_jobs=1),
+    BoostedRowsClassifier("lambdarank", measure="ndcg", n_estimators=10, n_jobs=1),
     ExpectedMeasureClassifier(FAST),
     ExpectedMeasureClassifier(GaussianNB()),
     ThresholdTunedClassifier(LinearSVC(), cv=3),
+    ThresholdTunedClassifier(GaussianNB(), measure="balanced_accuracy", cv=3),
     SVMPerfClassifier(),
     SVMPerfClassifier("group_f1"),
     FocusedAdaBoostClassifier(TREE, early_stopping=True, validation_fraction=0.25, n_estimators=5),
@@ -49,6 +51,8 @@ def expected_failures(estimator):
     return {}
 
 
+# scikit-learn's checks know no groups
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -137,6 +137,11 @@ class HistTrees(Recipe):
         trees.categorical_features, trees.monotonic_cst = columns, constraints
         return trees
 
+    def with_categories(self, columns: Sequence[int]) -> "HistTrees":
+        """The same trees, by position, with these columns as categories too."""
+        known = sorted({int(column) for column in (*(self.categorical_features or ()), *columns)})
+        return HistTrees(**{**self.get_params(deep=False), "categorical_features": known})
+
     def soft(self) -> "SoftTrees":
         """The same trees, each leaf voting with its share of the classes."""
         return SoftTrees(self)

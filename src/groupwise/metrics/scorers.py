@@ -1,7 +1,7 @@
 """Scorers for scikit-learn's tools: of rows, of groups, of the target domain."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -81,7 +81,7 @@ def ask(
 def _final_step(estimator: Any, X: MatrixLike) -> tuple[Any, MatrixLike]:
     """Undo wrappers that pass no groups on: a search's best model, a pipeline's transformers."""
     while True:
-        if hasattr(estimator, "best_estimator_"):
+        if hasattr(estimator, "best_estimator_") and not hasattr(estimator, "predictions"):
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):
             if len(estimator) > 1:
@@ -260,7 +260,7 @@ class _MeasureOfRowsScorer(Scorer):
 class _TargetScorer(_RowScorer):
     """A metric of the rows of one domain."""
 
-    target_domain: Any = None
+    target_domain: Hashable | None = None
 
     level = "target"
     requested = "domains"
@@ -290,7 +290,7 @@ def make_scorer(
     greater_is_better: bool = True,
     aggregate: str | Aggregate = "mean",
     rule: str | Rule = "majority",
-    target_domain: Any = None,
+    target_domain: Hashable | None = None,
 ) -> Scorer:
     """Make a scorer that hands groups or domains on to the model and to the metric.
 

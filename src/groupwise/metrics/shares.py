@@ -6,7 +6,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_groups, class_shares
+from groupwise.inputs import check_groups, class_counts
 
 __all__ = ["share_error"]
 
@@ -42,10 +42,11 @@ def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: 
     """
     predicted = np.asarray(proba_group, dtype=float)
     encoded = check_groups(groups, _num_samples(y))
-    known, _ = class_shares(y, encoded, classes=classes)
-    if predicted.shape != known.shape:
+    counts, _ = class_counts(y, encoded, classes=classes)
+    if predicted.shape != counts.shape:
         raise GroupDataError(
-            f"expected shares of {known.shape[0]} groups and {known.shape[1]} classes, "
+            f"expected shares of {counts.shape[0]} groups and {counts.shape[1]} classes, "
             f"got shape {predicted.shape}"
         )
+    known = counts / encoded.sizes[:, None]
     return float(0.5 * np.abs(known - predicted).sum(axis=1).mean())
