@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from groupwise import SBoostClassifier
-from groupwise.exceptions import GroupDataError
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import (
     WholeGroupKFold,
@@ -125,8 +125,10 @@ class TestCrossValidate:
         )
         np.testing.assert_array_equal(apart["test_score"], inside["test_score"])
 
-    def test_without_groups_rows_are_groups(self, sessions):
-        scores = cross_validate(SBoostClassifier(n_estimators=2), sessions.X, sessions.y_row, cv=3)
+    def test_without_groups_rows_are_groups_and_the_model_says_so(self, sessions):
+        X, y = sessions.X, sessions.y_row
+        with pytest.warns(GroupsLostWarning, match="got no groups"):
+            scores = cross_validate(SBoostClassifier(n_estimators=2), X, y, cv=3)
         assert scores["test_score"].shape == (3,)
 
     def test_coarser_ids_stay_whole(self, sessions):
