@@ -178,7 +178,7 @@ def reproduce(
     return Result("tradaboost", tables, settings, list(NOTES), paths)
 
 
-def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray, NDArray]:
+def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Training rows (all of the source, some of the target) and test rows."""
     source = np.flatnonzero(data.domains == "source")
     target = np.flatnonzero(data.domains == "target")
@@ -191,7 +191,7 @@ def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray, ND
     return np.concatenate([source, train]), test
 
 
-def _fitted(model: Any, data: TransferData, rows: NDArray, **more: Any) -> Any:
+def _fitted(model: Any, data: TransferData, rows: NDArray[Any], **more: Any) -> Any:
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     with warnings.catch_warnings():
@@ -262,7 +262,7 @@ def _draw_ratios(curves: dict[str, list[Any]], title: str, path: Path) -> Path:
     return path
 
 
-def _draw_stages(stages: dict[float, NDArray], title: str, path: Path) -> Path:
+def _draw_stages(stages: dict[float, NDArray[Any]], title: str, path: Path) -> Path:
     figure = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
     for ratio, errors in stages.items():

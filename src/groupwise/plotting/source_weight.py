@@ -80,9 +80,8 @@ class SourceWeightDisplay:
             if y is None:
                 raise ValueError("y must be passed with X: errors need both")
             errors = [1.0 - score for score in estimator.staged_score(X, y, domains)]
-        return cls(estimator.history_["domain_mass"], estimator.domain_names_, errors).plot(
-            axes=axes
-        )
+        names = estimator.domain_names_.tolist()
+        return cls(estimator.history_["domain_mass"], names, errors).plot(axes=axes)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> "SourceWeightDisplay":
         """Draw on the given axes (two with errors, one without), or on a new figure."""

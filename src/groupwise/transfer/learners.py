@@ -27,7 +27,7 @@ def get_transfer_learner(
 ) -> WeakLearner:
     """As :func:`groupwise.boosting.get_weak_learner`; unlabelled rows go to those who use them."""
     if X_unlabeled is not None:
-        if not hasattr(estimator, "with_unlabeled"):
+        if estimator is None or not hasattr(estimator, "with_unlabeled"):
             raise ValueError(
                 f"{type(estimator).__name__} has no use for X_unlabeled; pass none, or "
                 "TransductiveSVC() as estimator"

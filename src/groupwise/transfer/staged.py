@@ -18,6 +18,8 @@ class StagedTransferMixin(StagedMixin, TransferMixin):
     """Scores, classes and accuracy the model would have had it ended after each round."""
 
     classes_: NDArray[Any]
+    domain_names_: NDArray[Any]
+    history_: dict[str, NDArray[Any]]
 
     def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Classes the model would give had it ended after each round.

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
@@ -166,7 +166,7 @@ def _held_out(
     candidates: Mapping[str, BaseTransferClassifier], data: DomainRows, folds: Any
 ) -> dict[str, _HeldOutErrors]:
     """Every candidate on the same held-out rows of the target."""
-    found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
+    found: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in candidates}
     names = data.domains.spread(data.domains.names)
     for train, test in folds.split(data.y_row, data.y_row, names):
         part, truth = data.take(train), data.classes[data.y_row[test]]
@@ -185,6 +185,7 @@ def _held_out(
 
 def fit_to_rows(model: Model, data: DomainRows) -> Model:
     """Fit another transfer classifier to rows that have been checked."""
+    domains: ArrayLike
     if data.n_source:
         domains = data.domains.spread(data.domains.names)
     else:

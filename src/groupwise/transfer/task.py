@@ -161,7 +161,7 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         loss = np.array([row_loss(output, y_target) for output in rounds.watched_outputs])
         return _PhaseOne(run, np.array(rounds.alphas), rounds.history("error"), loss)
 
-    def _choose(self, data: DomainRows, phases: "list[_PhaseOne]", codes: NDArray) -> None:
+    def _choose(self, data: DomainRows, phases: "list[_PhaseOne]", codes: NDArray[Any]) -> None:
         """Phase II."""
         # SAMME's votes for K classes are 2 alpha + ln(K - 1)
         least = 2.0 * self.min_vote + np.log(len(data.classes) - 1)

@@ -170,7 +170,11 @@ class TransductiveSVC(BaseTransferClassifier):
         return Transduction(stack(X, X_unlabeled), X.shape[0], level, self.tol)
 
     def _search(
-        self, problem: Transduction, sign: NDArray, cost: NDArray, last: Labelling | None = None
+        self,
+        problem: Transduction,
+        sign: NDArray[Any],
+        cost: NDArray[Any],
+        last: Labelling | None = None,
     ) -> Labelling:
         return problem.search(
             sign,
@@ -181,7 +185,7 @@ class TransductiveSVC(BaseTransferClassifier):
             last=last,
         )
 
-    def _fraction(self, sign: NDArray, cost: NDArray) -> float:
+    def _fraction(self, sign: NDArray[Any], cost: NDArray[Any]) -> float:
         if isinstance(self.positive_fraction, int | float):
             return float(self.positive_fraction)
         return float(cost[sign > 0].sum() / cost.sum())

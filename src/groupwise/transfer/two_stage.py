@@ -181,8 +181,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         return self
 
     def _first_stage(
-        self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
-    ) -> tuple[list[NDArray], list[float]]:
+        self, data: DomainRows, weight_row: NDArray[Any], rng: np.random.RandomState
+    ) -> tuple[list[NDArray[Any]], list[float]]:
         """The weights of every step and the held-out error of boosting with them."""
         splits = self._splits(data, rng)
         first = float(weight_row[data.is_target].sum())
@@ -214,8 +214,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
     def _held_out_error(
         self,
         data: DomainRows,
-        weight_row: NDArray,
-        splits: list[NDArray],
+        weight_row: NDArray[Any],
+        splits: list[NDArray[Any]],
         rng: np.random.RandomState,
     ) -> float:
         squared = []
@@ -226,7 +226,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         return float(np.concatenate(squared).mean())
 
     def _boost(
-        self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
+        self, data: DomainRows, weight_row: NDArray[Any], rng: np.random.RandomState
     ) -> MedianEnsemble:
         run = RegressorRun(self.estimator, data.X, rng)
         rounds = _AdaBoostR2(data, weight_row)
@@ -238,8 +238,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
 
 
 def _shift_weight(
-    weight_row: NDArray, adjusted: NDArray, is_target: NDArray[np.bool_], share: float
-) -> NDArray:
+    weight_row: NDArray[Any], adjusted: NDArray[Any], is_target: NDArray[np.bool_], share: float
+) -> NDArray[Any]:
     """Multiply source weights by beta^e, beta such that the target has this share; sum 1."""
     target_total = weight_row[is_target].sum()
     if share >= 1.0:
