@@ -9,17 +9,19 @@ import hashlib
 import importlib
 import json
 import logging
+import platform
 import zipfile
 import zlib
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from groupwise.files import written_whole
-from groupwise.versions import library_versions
 
 __all__ = [
     "ModelFileError",
     "has_result",
+    "library_versions",
     "load_model",
     "read_header",
     "read_result",
@@ -29,6 +31,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
+_LIBRARIES = ("groupwise", "scikit-learn", "lightgbm", "xgboost-cpu", "torch", "numpy", "pandas")
 _HEADER, _RESULT = "groupwise.json", "result.json"
 # A model may not mean the same under another minor version of these.
 _CHECKED = ("groupwise", "scikit-learn", "lightgbm", "xgboost-cpu")
@@ -154,6 +157,17 @@ def has_result(path: str | Path) -> bool:
     """Whether a result travels with a model file."""
     with zipfile.ZipFile(path) as file:
         return _RESULT in file.namelist()
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that are installed."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def version_differences(written: dict[str, str]) -> list[str]:

@@ -172,8 +172,8 @@ COLUMNS = [
         call=["-g", "group", "-l", "hit"]),
     Bad("missing group", "t.csv: column 'group' (--group) is missing in 1 rows, the first of them "
         "row 4", make=changed(group=at("group", 4, None))),
-    Bad("missing label", "t.csv: column 'kind' has no label in 1 rows, the first in group '000'",
-        make=changed(kind=at("kind", 4, None))),
+    Bad("missing label", "t.csv: column 'kind' must hold a value on every row; 1 are missing, the "
+        "first in group '000'", make=changed(kind=at("kind", 4, None))),
     Bad("one class", "column 'kind' holds one class only ('low')", make=changed(kind="low")),
     Bad("class with one group", "class 'odd' has 1 group(s)",
         make=changed(kind=lambda f: np.where(f["group"] == "003", "odd", f["kind"]))),
@@ -191,14 +191,14 @@ COLUMNS = [
             folder / "t.csv", index=False)),
     Bad("a date as feature", "t.csv: column 'when' holds dates", make=changed(),
         call=[*ROLES, "--features", "when"]),
-    Bad("shares that do not add up", "columns 'n_no', 'n_yes' must add up to 1 (shares) or to the "
-        "rows of the group (counts); in group '000'", make=changed(n_no=17),
+    Bad("shares that do not add up", "t.csv: columns 'n_no', 'n_yes': counts must add up to the "
+        "size of their group, or shares to 1, in all groups; group '000'", make=changed(n_no=17),
         call=["-g", "group", "-l", "n_no,n_yes"]),
-    Bad("negative count", "column 'n_no' holds -1 in group '000'", make=changed(n_no=-1),
-        call=["-g", "group", "-l", "n_no,n_yes"]),
-    Bad("missing count", "column 'n_no' is missing in group '000'",
+    Bad("negative count", "columns 'n_no', 'n_yes': shares and counts cannot be negative; group "
+        "'000'", make=changed(n_no=-1), call=["-g", "group", "-l", "n_no,n_yes"]),
+    Bad("missing count", "columns 'n_no', 'n_yes' must hold a value on every row; 1 are missing",
         make=changed(n_no=at("n_no", 1, None)), call=["-g", "group", "-l", "n_no,n_yes"]),
-    Bad("counts that are text", "column 'colour' must hold counts or shares, row 0 holds",
+    Bad("counts that are text", "columns 'colour', 'n_yes': shares or counts must be numbers",
         make=changed(), call=["-g", "group", "-l", "colour,n_yes"]),
     Bad("counts that differ in a group", "must be the same on every row of a group; group '000'",
         make=changed(n_no=at("n_no", 1, 99)), call=["-g", "group", "-l", "n_no,n_yes"]),
@@ -220,7 +220,7 @@ COLUMNS = [
         [*ROLES, "-m", "sboost", "-p", "depth=3"]),
     Bad("parameter without value", "--param must be name=value, got 'gamma'", 2, changed(),
         [*ROLES, "-p", "gamma"]),
-    Bad("parameter out of range", "gamma must be a finite number >= 0, got -1", 1, changed(),
+    Bad("parameter out of range", "gamma must be a number in [0, inf), got -1", 1, changed(),
         [*ROLES, "-m", "sboost", "-p", "gamma=-1"]),
     Bad("no such measure", "--measure: measure must be one of", 2, changed(),
         ["-g", "group", "-l", "hit", "--measure", "beauty"]),

@@ -6,8 +6,15 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, command_line, one_line_errors
-from groupwise.cli.outputs import check_folder, print_board, print_job, write_report
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    command_line,
+    one_line_errors,
+    print_board,
+    print_job,
+    write_report,
+)
 from groupwise.io import save_model
 from groupwise.jobs import Comparison, Job, Result
 

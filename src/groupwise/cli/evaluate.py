@@ -6,8 +6,14 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, command_line, one_line_errors
-from groupwise.cli.outputs import check_folder, print_score, score_summary
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    command_line,
+    one_line_errors,
+    print_score,
+    score_summary,
+)
 from groupwise.cli.predict import load_table_model
 from groupwise.io import has_result, read_result
 from groupwise.jobs import Result

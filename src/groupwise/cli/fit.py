@@ -8,9 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, command_line, one_line_errors
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    command_line,
+    one_line_errors,
+    print_job,
+    print_score,
+    score_summary,
+    write_report,
+)
 from groupwise.cli.dask import fit_folder
-from groupwise.cli.outputs import check_folder, print_job, print_score, score_summary, write_report
 from groupwise.io import save_model
 from groupwise.jobs import Job, Method, Result, TableModel
 from groupwise.tables import OptionError

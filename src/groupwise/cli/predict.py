@@ -10,8 +10,7 @@ import typer
 
 from groupwise.base import Predictions
 from groupwise.cli import options
-from groupwise.cli.console import Console, one_line_errors
-from groupwise.cli.outputs import check_folder
+from groupwise.cli.console import Console, check_folder, one_line_errors
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, one_line_errors
-from groupwise.cli.outputs import check_folder, write_report
+from groupwise.cli.console import Console, check_folder, one_line_errors, write_report
 from groupwise.io import read_result
 from groupwise.jobs import Result
 from groupwise.tables import TableError

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 
 from groupwise.jobs.result import Result
-from groupwise.metrics import bootstrap_interval
 
-__all__ = ["leaderboard", "mean_with_interval"]
+__all__ = ["leaderboard"]
 
 
 def leaderboard(result: Result) -> pd.DataFrame:
@@ -24,12 +23,12 @@ def leaderboard(result: Result) -> pd.DataFrame:
         ``memory_mib`` of the largest.
     """
     scores = result.unit_scores()
-    found = {name: mean_with_interval(result, name, scores[name]) for name in scores}
+    found = {name: result.mean_with_interval(name, scores[name]) for name in scores}
     order = sorted(found, key=lambda name: -found[name][0])
     lines = []
     for name in order:
         score, low, high = found[name]
-        paired = mean_with_interval(result, name, scores[name] - scores[order[0]])
+        paired = result.mean_with_interval(name, scores[name] - scores[order[0]])
         folds = result.methods[name]
         lines.append(
             {
@@ -47,13 +46,3 @@ def leaderboard(result: Result) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(lines).set_index("method")
-
-
-def mean_with_interval(
-    result: Result, method: str, values: pd.Series
-) -> tuple[float, float, float]:
-    """The mean of groups' values as the score counts them, with its 95 % interval."""
-    counted = values.dropna()
-    weights = result.unit_weights(method).reindex(counted.index)
-    low, high = bootstrap_interval(counted, weight_group=weights)
-    return float(np.average(counted, weights=weights)), low, high

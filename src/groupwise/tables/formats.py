@@ -1,5 +1,6 @@
-"""Which kind of table a file is, and one reader per kind."""
+"""Where a table comes from: a database, or a file of some kind; one reader per kind."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,17 @@ import pyarrow.parquet
 
 from groupwise.tables.errors import TableError
 
-__all__ = ["FORMATS", "Format", "compression_of", "detect_format"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "compression_of",
+    "detect_format",
+    "is_database_url",
+    "without_password",
+]
+
+_URL = re.compile(r"^postgres(ql)?://")
+_PASSWORD = re.compile(r"(?<=://)([^:/@]*):[^@]*@")
 
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -125,6 +136,22 @@ FORMATS = {
     "feather": Format("feather", _read_feather),
     "jsonl": Format("jsonl", _read_json_lines),
 }
+
+
+def is_database_url(source: str) -> bool:
+    """Whether this is the address of a PostgreSQL database."""
+    return bool(_URL.match(source))
+
+
+def without_password(source: str) -> str:
+    """The address as it may be shown.
+
+    Examples
+    --------
+    >>> without_password("postgresql://ann:secret@db/shop")
+    'postgresql://ann:***@db/shop'
+    """
+    return _PASSWORD.sub(r"\1:***@", source) if is_database_url(source) else source
 
 
 def compression_of(head: bytes) -> str | None:

@@ -13,8 +13,13 @@ import pandas as pd
 import pyarrow as pa
 
 from groupwise.tables.errors import TableError
-from groupwise.tables.formats import compression_of, detect_format
-from groupwise.tables.sql import is_database_url, run_query, without_password
+from groupwise.tables.formats import (
+    compression_of,
+    detect_format,
+    is_database_url,
+    without_password,
+)
+from groupwise.tables.sql import run_query
 
 __all__ = ["LoadedTable", "read_table"]
 

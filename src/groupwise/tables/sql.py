@@ -1,6 +1,5 @@
 """The answer to a query against DuckDB, SQLite or PostgreSQL, as an Arrow table."""
 
-import re
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
@@ -9,27 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from groupwise.tables.errors import TableError
+from groupwise.tables.formats import is_database_url, without_password
 
-__all__ = ["is_database_url", "run_query", "without_password"]
-
-_URL = re.compile(r"^postgres(ql)?://")
-_PASSWORD = re.compile(r"(?<=://)([^:/@]*):[^@]*@")
-
-
-def is_database_url(source: str) -> bool:
-    """Whether this is the address of a PostgreSQL database."""
-    return bool(_URL.match(source))
-
-
-def without_password(source: str) -> str:
-    """The address as it may be shown.
-
-    Examples
-    --------
-    >>> without_password("postgresql://ann:secret@db/shop")
-    'postgresql://ann:***@db/shop'
-    """
-    return _PASSWORD.sub(r"\1:***@", source) if is_database_url(source) else source
+__all__ = ["run_query"]
 
 
 def run_query(source: str, sql: str) -> pa.Table:

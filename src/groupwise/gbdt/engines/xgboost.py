@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from groupwise._typing import Rows
 from groupwise.boosting.lightgbm_tools import lightgbm_input as scipy_matrix
 from groupwise.boosting.lightgbm_tools import thread_count
-from groupwise.gbdt.engines.interface import EngineOptions, Objective
+from groupwise.gbdt.rounds import EngineOptions, Objective
 
 __all__ = [
     "XGBoostEngine",
