@@ -186,7 +186,7 @@ def test_names_reach_the_trees_of_a_method():
     X = pd.DataFrame({"x": np.zeros(120), "kind": kind.astype(float)})
     by_name, by_position, by_size = (
         SBoostClassifier(HistTrees(1, categorical_features=columns), n_estimators=2)
-        .fit(X, kind % 2)
+        .fit(X, kind % 2, groups=np.arange(120))
         .decision_function(X)
         for columns in (["kind"], [1], None)
     )
