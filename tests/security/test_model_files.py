@@ -247,7 +247,7 @@ def random_tree(rng, names, loaders, depth=0):
 
 QUIET = {"os.listdir", "os.scandir", "os.getxattr", "os.walk", "os.fwalk"}
 ALARMING = ("os.", "shutil.", "socket.", "subprocess.", "tempfile.", "ctypes.", "pty.", "pickle.",
-            "sqlite3.", "urllib.", "webbrowser.", "ftplib.", "http.", "smtplib.", "exec")  # fmt: skip
+            "sqlite3.", "urllib.", "webbrowser.", "ftplib.", "http.", "exec")  # fmt: skip
 
 
 class Watch:
@@ -408,7 +408,7 @@ def test_damage_is_told_in_words(seed, tmp_path):
         if rng.random() < 0.3:
             del content[rng.randrange(len(content)) :]
         else:
-            place = rng.randrange(len(content) - 200 * rng.randint(0, 1), len(content))
+            place = rng.randrange(rng.choice([0, len(content) - 200]), len(content))
             content[place] ^= 1 << rng.randrange(8)
         path.write_bytes(bytes(content))
         try:

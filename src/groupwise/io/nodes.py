@@ -151,9 +151,7 @@ def _children(node: Node, loader: str) -> Iterator[tuple[str, Any]]:
     elif loader in ("TreeNode", "LossNode"):
         yield _VALUE, content
         yield _VALUE, _mapping(node.get("__reduce__")).get("args")
-    elif loader in ("DTypeNode", "RandomStateNode"):
-        yield _VALUE, content
-    elif content is not None:  # an ObjectNode may have no attributes
+    elif loader != "ObjectNode" or content is not None:  # an object may have no attributes
         yield _VALUE, content
 
 
