@@ -121,7 +121,7 @@ def one_line_errors() -> Iterator[None]:
 
 def command_line() -> str:
     """The command as it was typed, without any password."""
-    from groupwise.tables.sql import without_password
+    from groupwise.tables.addresses import without_password
 
     return shlex.join(["groupwise", *(without_password(part) for part in sys.argv[1:])])
 

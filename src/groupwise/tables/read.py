@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from groupwise.tables.addresses import is_database, without_password
 from groupwise.tables.errors import TableError
 from groupwise.tables.formats import compression_of, detect_format
-from groupwise.tables.sql import is_database_url, run_query, without_password
+from groupwise.tables.sql import run_query
 
 __all__ = ["LoadedTable", "read_table"]
 
@@ -63,14 +64,14 @@ def read_table(
         If there is no table to be had; the message names the source.
     """
     name = without_password(str(source))
-    if sql is None and is_database_url(str(source)):
+    if sql is None and is_database(str(source)) and not Path(source).exists():
         raise TableError(f"{name} is a database: say which rows with --sql")
     digest = hashlib.sha256()
     answer = None if sql is None else run_query(str(source), sql)
     try:
         if answer is not None:
             frame = _as_frame([answer])
-            return LoadedTable(frame, f"{name}: {sql}", _frame_fingerprint(frame))
+            return LoadedTable(frame, f"{name}: {without_password(sql)}", _frame_fingerprint(frame))
         frame = _as_frame([_read_part(part, text, digest) for part in _parts(source)])
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error
