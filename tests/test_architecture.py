@@ -11,6 +11,7 @@ ROOT = Path(groupwise.__file__).parent
 ROOMS = [
     "exceptions",
     "_compat",
+    "forks",
     "groups",
     "rules",
     "validation",

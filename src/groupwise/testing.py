@@ -122,7 +122,7 @@ def check_kinds_of_ids(estimator: Any) -> None:
     expected = reference.predict_groups(data.X, groups=codes)
     kinds = [
         codes.astype(float),
-        np.datetime64("2026-01-01") + codes,
+        np.datetime64("2026-01-01") + codes.astype("timedelta64[D]"),
         [(0, code) for code in codes],
         pd.Categorical(data.groups),
         pd.Series(data.groups, index=np.arange(len(codes))[::-1]),

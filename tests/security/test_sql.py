@@ -47,7 +47,8 @@ WRITES = ["delete from t", "drop table t", "insert into t values (2, 'y')", "upd
           "replace into t values (1, 'z')", "create temp table u (a int)", "reindex",
           "select load_extension('x')", "select writefile('w.txt', 'x')"]  # fmt: skip
 
-DUCKDB = ["copy (select 42) to 'w.csv'", "copy t to 'w.csv'; select 1 a, 2 b", "export database 'e'",
+DUCKDB = ["copy (select 42) to 'w.csv'", "copy t to 'w.csv'; select 1 a, 2 b",
+          "export database 'e'",
           "copy (select 42) to 'w.csv'; select 1 a, 2 b", "install httpfs", "load httpfs",
           "attach 'other.duckdb' as o (read_write); insert into o.t values (9, 'q')",
           "set enable_external_access = true", "set lock_configuration = false", "checkpoint",
@@ -93,7 +94,8 @@ def test_files_are_read_in_memory_only(databases):
     assert here
 
 
-POSTGRES = [*WRITES, "copy t to '/tmp/groupwise_w.csv'", "copy t to program 'touch /tmp/groupwise_w'",
+POSTGRES = [*WRITES, "copy t to '/tmp/groupwise_w.csv'",
+            "copy t to program 'touch /tmp/groupwise_w'",
             "commit; delete from t; select 1", "rollback; delete from t; select 1 as a",
             "select 1; commit; delete from t", "set transaction read write",
             "set default_transaction_read_only = off; delete from t",

@@ -8,9 +8,9 @@ import typer
 from groupwise.cli import options
 from groupwise.cli.console import Speaker, command_line, one_line_errors
 from groupwise.cli.inputs import Question
-from groupwise.cli.outputs import check_folder, write_report
+from groupwise.cli.outputs import check_folder, check_overwriting, is_page, write_report
 from groupwise.cli.show import say_board, say_job
-from groupwise.io import save_model
+from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Comparison, Job, Result
 from groupwise.jobs.methods import get_method
 
@@ -45,6 +45,7 @@ def compare(
     ] = None,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -57,6 +58,8 @@ def compare(
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out / "x" if out.is_dir() else out, report, model)
+        check_overwriting(model, inputs=(table,), force=force, ours=is_model_file)
+        check_overwriting(report, inputs=(table,), force=force, ours=is_page)
         question = Question(
             table=table,
             sql=sql,

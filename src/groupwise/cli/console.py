@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from groupwise.cli.visible import as_text, visible
 from groupwise.exceptions import GroupDataError
 from groupwise.io import ModelFileError
 from groupwise.tables import OptionError, TableError
@@ -58,12 +59,13 @@ class Speaker:
     def say(self, what: Any) -> None:
         """Print for people."""
         if not self.silent:
+            what = visible(what) if isinstance(what, str) else what
             self._out.print(what, highlight=False, markup=False)
 
     def note(self, what: str) -> None:
         """Say on the other stream what a person should know; not with ``--quiet``."""
         if not self.silent:
-            self._err.print(f"note: {what}", highlight=False, markup=False)
+            self._err.print(visible(f"note: {what}"), highlight=False, markup=False)
 
     def give(self, content: dict[str, Any]) -> None:
         """Print for machines."""
@@ -78,11 +80,11 @@ class Speaker:
     @staticmethod
     def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
         """A table whose first column is text and whose others are figures."""
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+        table = Table(title=visible(title), title_justify="left", box=SIMPLE_HEAD)
         for position, column in enumerate(columns):
-            table.add_column(column, justify="left" if position == 0 else "right")
+            table.add_column(visible(column), justify="left" if position == 0 else "right")
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(visible, row))
         return table
 
 
@@ -123,13 +125,13 @@ def command_line() -> str:
     """The command as it was typed, without any password."""
     from groupwise.tables.addresses import without_password
 
-    return shlex.join(["groupwise", *(without_password(part) for part in sys.argv[1:])])
+    return shlex.join(["groupwise", *(without_password(as_text(part)) for part in sys.argv[1:])])
 
 
 def _fail(message: str, code: int) -> None:
     if os.environ.get("GROUPWISE_DEBUG"):
         raise  # inside an except block of the caller
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     print(f"error: {line}", file=sys.stderr)
     raise typer.Exit(code)
 

@@ -7,7 +7,7 @@ import typer
 
 from groupwise.cli import options
 from groupwise.cli.console import Speaker, command_line, one_line_errors
-from groupwise.cli.outputs import check_folder
+from groupwise.cli.outputs import check_folder, check_overwriting
 from groupwise.cli.predict import load_table_model
 from groupwise.cli.show import say_score, score_summary
 from groupwise.io import has_result, read_result
@@ -26,6 +26,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Result file, for 'groupwise report'.")
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -36,6 +37,7 @@ def evaluate(
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
+        check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
         text = [c for c in (fitted.supervision.group,) if c is not None]
         loaded = read_table(table, sql=sql, text=text)

@@ -10,9 +10,9 @@ from groupwise.cli import options
 from groupwise.cli.console import Speaker, command_line, one_line_errors
 from groupwise.cli.dask import fit_folder
 from groupwise.cli.inputs import Question, parse_params
-from groupwise.cli.outputs import check_folder, write_report
+from groupwise.cli.outputs import check_folder, check_overwriting, is_page, write_report
 from groupwise.cli.show import say_job, say_score, score_summary
-from groupwise.io import save_model
+from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Job, Method, Result, TableModel, get_method
 from groupwise.jobs.result import about_job
 from groupwise.tables import OptionError
@@ -57,6 +57,7 @@ def fit(
             "(tcp://host:8786), or on a local one; judged on one fold's share of the groups.",
         ),
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -69,6 +70,8 @@ def fit(
     speaker = Speaker(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out, report)
+        check_overwriting(out, inputs=(table,), force=force, ours=is_model_file)
+        check_overwriting(report, inputs=(table, out), force=force, ours=is_page)
         question = Question(
             table=table,
             sql=sql,

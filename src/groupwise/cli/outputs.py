@@ -2,13 +2,14 @@
 
 import errno
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from groupwise.files import write_text
 from groupwise.jobs import Result
-from groupwise.tables import TableError
+from groupwise.tables import OptionError, TableError
 
-__all__ = ["check_folder", "write_report"]
+__all__ = ["check_folder", "check_overwriting", "is_page", "write_report"]
 
 
 def check_folder(*paths: Path | None) -> None:
@@ -23,6 +24,45 @@ def check_folder(*paths: Path | None) -> None:
             raise OSError(errno.EISDIR, "is a folder, not a file", str(path))
         if not os.access(folder, os.W_OK):
             raise OSError(errno.EACCES, "the folder cannot be written to", str(folder))
+
+
+def check_overwriting(
+    path: Path | None,
+    *,
+    inputs: Sequence[str | Path] = (),
+    force: bool = False,
+    ours: Callable[[Path], bool] | None = None,
+) -> None:
+    """Refuse to replace what the command reads, or what was not written by a command like it.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where the command would write.
+    inputs : sequence of str or Path
+        What it reads.
+    force : bool
+        Whether the user said that it is meant.
+    ours : callable, default=None
+        Says of an existing file whether it may be replaced without a word; ``None``: any may.
+    """
+    if path is None or force:
+        return
+    for given in map(Path, inputs):
+        if given == path or (path.exists() and given.exists() and path.samefile(given)):
+            raise OptionError(f"{path} is read, and would be replaced; say --force if it is meant")
+        if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
+            raise OptionError(f"{path} lies in {given}, which is read; say --force if it is meant")
+    if ours is not None and path.exists() and path.stat().st_size > 0 and not ours(path):
+        raise OptionError(
+            f"{path} exists and was not written by groupwise; say --force to replace it"
+        )
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a web page."""
+    with path.open("rb") as stream:
+        return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def write_report(result: Result, path: Path, *, source: str = "the result") -> None:

@@ -6,17 +6,19 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import typer
 
 from groupwise.cli import options
 from groupwise.cli.console import Speaker, one_line_errors
-from groupwise.cli.outputs import check_folder
+from groupwise.cli.outputs import check_folder, check_overwriting
+from groupwise.cli.visible import visible
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
 from groupwise.jobs.answer import Answer
 from groupwise.tables import OptionError, TableError, read_table, write_table
-from groupwise.tables.write import check_writable
+from groupwise.tables.write import check_writable, spreadsheet_safe
 
 
 def predict(
@@ -28,6 +30,7 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", help="Table to write; without it CSV is printed."),
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,6 +47,7 @@ def predict(
             raise OptionError(f"--level must be row or group, got {level!r}")
         if out is not None:
             check_folder(check_writable(out))
+            check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
         answers = _predict(fitted, table, sql, level)
         if out is not None:
@@ -53,7 +57,16 @@ def predict(
         elif as_json:
             sys.stdout.write(answers.to_json(orient="records", lines=True))
         else:
-            answers.to_csv(sys.stdout, index=False)
+            _print_csv(answers)
+
+
+def _print_csv(answers: pd.DataFrame) -> None:
+    """CSV as it would be written; a terminal is shown no control characters."""
+    safe = spreadsheet_safe(pa.Table.from_pandas(answers, preserve_index=False)).to_pandas()
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(safe.to_csv(index=False)))
+    else:
+        safe.to_csv(sys.stdout, index=False)
 
 
 def load_table_model(path: Path) -> TableModel:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from groupwise.boosting.hist_trees import lightgbm_input as scipy_matrix
 from groupwise.boosting.hist_trees import thread_count
+from groupwise.forks import use_engine
 from groupwise.gbdt.engine import Objective, TreeOptions
 
 __all__ = [
@@ -27,6 +28,7 @@ def load_xgboost() -> Any:
         raise ImportError(
             "engine='xgboost' needs the package xgboost: install groupwise[xgboost]"
         ) from error
+    use_engine("xgboost")
     return xgboost
 
 

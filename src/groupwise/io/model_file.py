@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -193,7 +194,7 @@ def _checked_header(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     header = json.loads(read_bounded(file, _HEADER))
     known = isinstance(header, dict) and type(header.get("format")) is int and header["format"] >= 1
     versions = header.get("versions") if known else None
-    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
+    if not isinstance(versions, dict) or not all(map(_is_version, versions.values())):
         raise ModelFileError(f"{path} is no model file of groupwise")
     if header["format"] > FORMAT:
         raise ModelFileError(
@@ -202,6 +203,11 @@ def _checked_header(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if header.get("digest") != _digest(file):
         raise ModelFileError(f"{path} was altered after it was written")
     return header
+
+
+def _is_version(value: Any) -> bool:
+    """Whether a text can be a version: it is shown in warnings."""
+    return isinstance(value, str) and re.fullmatch(r"[\w.+!-]{1,64}", value, re.ASCII) is not None
 
 
 def _digest(file: zipfile.ZipFile) -> str:

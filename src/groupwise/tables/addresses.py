@@ -26,8 +26,10 @@ def is_database(source: str) -> bool:
 
     Examples
     --------
-    >>> is_database("POSTGRESQL://db/shop"), is_database("host=db dbname=shop"), is_database("a.csv")
-    (True, True, False)
+    >>> is_database("POSTGRESQL://db/shop"), is_database("host=db dbname=shop")
+    (True, True)
+    >>> is_database("shop.csv")
+    False
     """
     return bool(_SCHEME.match(source) or _PAIRS.match(source))
 
@@ -75,7 +77,7 @@ def _secret_values(text: str) -> list[tuple[int, int]]:
 
 
 def _user_info_end(rest: str) -> int:
-    """Where the password ends: the last ``@`` before the query, or of all, as odd ones hold some."""
+    """Where the password ends: the last ``@`` before the query, or of all."""
     query = _QUERY.search(rest)
     head = rest if query is None else rest[: query.start()]
     return head.rfind("@") if "@" in head else rest.rfind("@")

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def read_table(
     TableError
         If there is no table to be had; the message names the source.
     """
-    name = without_password(str(source))
+    name = without_password(_as_text(str(source)))
     if sql is None and is_database(str(source)) and not Path(source).exists():
         raise TableError(f"{name} is a database: say which rows with --sql")
     digest = hashlib.sha256()
@@ -76,6 +77,11 @@ def read_table(
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error
     return LoadedTable(frame, name, digest.hexdigest())
+
+
+def _as_text(path: str) -> str:
+    """A path as it can be written into a file: Python marks bytes that the locale cannot read."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _parts(source: str | Path) -> list[Path | None]:
@@ -113,6 +119,8 @@ def _read_part(path: Path | None, text: Sequence[str], digest: Any) -> pa.Table:
 
 def _opened(path: Path | None) -> BinaryIO:
     if path is None:
+        if sys.stdin is None:
+            raise TableError("standard input is closed")
         return io.BufferedReader(_Raw(sys.stdin.buffer), 1 << 20)
     return path.open("rb")
 
