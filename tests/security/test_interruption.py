@@ -167,8 +167,7 @@ context = multiprocessing.get_context("fork"); queue = context.Queue()
 context.Process(target=fit, args=(queue,)).start()
 print(queue.get(timeout=60))
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True,
-                          timeout=120, text=True, env={**os.environ, "OMP_NUM_THREADS": "2"})  # fmt: skip
+    done = command(program=program, text=True, env={**os.environ, "OMP_NUM_THREADS": "2"})
     assert "would wait for ever" in done.stdout, done.stderr
 
 
@@ -184,7 +183,7 @@ def test_checkpoints_carry_a_digest(tmp_path):
     altered = [whole.replace("0.25", "0.35"), whole.replace(": 5", ": 6"), whole[:-9],
                json.dumps(json.loads(whole) | {"booster": None}), whole.replace("0.5", '"x"'),
                json.dumps(json.loads(whole) | {"n_rounds": "five"}), "[" * 100_000, "null", "",
-               json.dumps({k: v for k, v in json.loads(whole).items() if k != "digest"})]  # fmt: skip
+               whole.replace('"digest"', '"other"')]  # fmt: skip
     for text in altered:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"fit\.json (was altered|is no checkpoint)"):

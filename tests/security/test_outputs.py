@@ -15,7 +15,7 @@ from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.nesting import nesting_depth
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=1", "'=1", "''+x",
-            "-x", "+", "=", "＝1+1", "@", "-2+3+cmd|' /C calc'!A0", "\n=1"]  # fmt: skip
+            "-x", "+", "=", "\uff1d1+1", "@", "-2+3+cmd|' /C calc'!A0", "\n=1"]  # fmt: skip
 HARMLESS = ["ann", "-7", "+3.5", "-1e-5", "a=b", "", "'quoted'", "7-3", " =1", "é", ".5"]
 
 
@@ -28,7 +28,7 @@ def test_spreadsheets_run_nothing(tmp_path, suffix):
     assert back.columns.tolist() == ["user", "'=h"]
     for given, found in zip(frame["user"], back["user"], strict=True):
         assert found == (f"'{given}" if given in FORMULAS else given)
-    undone = back["user"].str.replace(r"^'(?='*[=+\-@\t\r\n＝])", "", regex=True)
+    undone = back["user"].str.replace(r"^'(?='*[=+\-@\t\r\n\uff1d])", "", regex=True)
     assert undone.tolist() == frame["user"].tolist()
 
 

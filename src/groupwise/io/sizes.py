@@ -5,7 +5,7 @@ import io
 import math
 import struct
 import zipfile
-from typing import BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def _check_sparse(content: bytes, name: str) -> None:
                 _check_header(stream, f"{name}/{member.filename}", member.file_size)
 
 
-def _check_header(stream: BinaryIO, name: str, size: int) -> None:
+def _check_header(stream: IO[bytes], name: str, size: int) -> None:
     """Compare what an .npy header claims with the bytes that follow it."""
     start = stream.read(12)
     if start[:6] != b"\x93NUMPY" or len(start) < 12:
@@ -109,7 +109,7 @@ def _check_header(stream: BinaryIO, name: str, size: int) -> None:
         raise ModelFileError(f"{name!r} claims {claimed:,} bytes of numbers and has {size:,}")
 
 
-def _plain(description: object) -> object:
+def _plain(description: Any) -> Any:
     """A dtype's description as ``np.dtype`` takes it: fields are tuples in a list."""
     if isinstance(description, list):
         return [(field[0], _plain(field[1]), *field[2:]) for field in description]

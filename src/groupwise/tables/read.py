@@ -72,7 +72,8 @@ def read_table(
     try:
         if answer is not None:
             frame = _as_frame([answer])
-            return LoadedTable(frame, f"{name}: {without_password(sql)}", _frame_fingerprint(frame))
+            shown = f"{name}: {without_password(sql or '')}"
+            return LoadedTable(frame, shown, _frame_fingerprint(frame))
         frame = _as_frame([_read_part(part, text, digest) for part in _parts(source)])
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error

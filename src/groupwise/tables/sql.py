@@ -21,7 +21,10 @@ _SQLITE_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FU
 _SQLITE_FUNCTIONS_REFUSED = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 
 # Nothing is fetched or installed, and a query cannot change that.
-_DUCKDB_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_DUCKDB_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
 _DUCKDB_LOCKS = ("set python_enable_replacements = false", "set lock_configuration = true")
 
 _DUCKDB_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE"}
@@ -145,10 +148,10 @@ def _postgresql(source: str, sql: str) -> pa.Table:
         with psycopg.connect(address, connect_timeout=10) as connection:
             connection.read_only = True
             # DECLARE ... CURSOR FOR takes a SELECT or VALUES only, without writing parts, and one
-            # statement: it is sent as a prepared one is. ignored: the query is the caller's text
+            # statement: it is sent as a prepared one is
             with connection.cursor(name="groupwise") as cursor:
                 cursor.itersize = 50_000
-                cursor.execute(sql.encode())  # type: ignore[arg-type]
+                cursor.execute(sql.encode())
                 answer = _fetched(cursor, name)
             connection.rollback()  # older servers let large objects be made in any transaction
             return answer
