@@ -34,6 +34,7 @@ from groupwise.tables.addresses import without_password
 
 TESTS = Path(__file__).parent.parent / "tests" / "security"
 PROGRAM = "import groupwise.cli; groupwise.cli.main()"
+SPEAKING = "import groupwise.cli; print('up', flush=True); groupwise.cli.main()"
 Outcomes = Iterator[bool]
 
 
@@ -295,7 +296,7 @@ def interruptions(folder: Path) -> Outcomes:
             yield done.returncode == 0 and not list(out.rglob("*.part"))
     for moment in np.linspace(0.05, 2.5, 12):
         process = subprocess.Popen(
-            [sys.executable, "-c", "print('up', flush=True)\n" + PROGRAM, "fit", str(table), "-g",
+            [sys.executable, "-c", SPEAKING, "fit", str(table), "-g",
              "session", "-l", "kind", "-q"],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip

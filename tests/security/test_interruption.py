@@ -16,6 +16,7 @@ import pytest
 from groupwise import forks
 
 PROGRAM = "import groupwise.cli; groupwise.cli.main()"
+SPEAKING = "import groupwise.cli; print('up', flush=True); groupwise.cli.main()"
 
 
 def command(*arguments, program=PROGRAM, **options):
@@ -88,9 +89,9 @@ def test_folds_of_another_plan_are_not_mixed_in(table, tmp_path):
 
 @pytest.mark.parametrize("moment", [0.15, 0.5, 1.2])
 def test_control_c_in_the_first_seconds(table, moment, tmp_path):
-    """From the first line of the program on; Python's own start is Python's."""
+    """From our first line on; the start before it is Python's."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "print('up', flush=True)\n" + PROGRAM, "fit", str(table), "-g",
+        [sys.executable, "-c", SPEAKING, "fit", str(table), "-g",
          "session", "-l", "kind", "-q"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip

@@ -24,12 +24,12 @@ def visible(text: str) -> str:
 
 
 def as_text(argument: str) -> str:
-    """An argument of the command line as UTF-8, where the locale took its bytes for something else.
+    r"""An argument of the command line as UTF-8, whatever the locale took its bytes for.
 
     Examples
     --------
-    >>> as_text("caf\udcc3\udca9.csv")
-    'café.csv'
+    >>> as_text("\udcc3\udca9t\udcc3\udca9.csv")
+    'été.csv'
     """
     return os.fsencode(argument).decode("utf-8", "replace") if _escaped(argument) else argument
 
