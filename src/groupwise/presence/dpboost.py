@@ -16,8 +16,8 @@ from groupwise.inputs import (
     check_number,
     is_table,
 )
-from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.background import find_background
+from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.canonical_order import CanonicalOrder, canonical_order
 from groupwise.presence.program import (
     CutSettings,

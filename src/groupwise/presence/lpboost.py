@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.groups import Groups
 from groupwise.inputs import check_number
-from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.background import find_background
+from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.canonical_order import canonical_order
 from groupwise.presence.program import (
     Master,
