@@ -81,6 +81,7 @@ def test_group_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::groupwise.transfer.NegativeTransferWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: " ".join(repr(e).split()))
 def test_kinds_of_tables(estimator):
     data = make_shifted_domains(120, 30, random_state=5)
