@@ -31,7 +31,8 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         In order of preference.
     cv : int, splitter or iterable of splits, default=None
         Folds of the target's rows, such as :class:`TargetKFold`; a number is lowered where a class
-        has fewer rows. ``None``: five folds, twice over.
+        has fewer rows. ``None``: five folds, twice over. Folds by number are drawn by what rows
+        hold, so that their order makes no difference.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
     domain_column : str, default=None

@@ -15,7 +15,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.inputs import check_number
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner, initial_share, starting_weights
-from groupwise.transfer.rounds import Algorithm1, RoundPlan
+from groupwise.transfer.rounds import Algorithm1, RoundPlan, first_of_best
 from groupwise.transfer.staged import StagedTransferMixin
 
 __all__ = ["MultiSourceTrAdaBoostClassifier"]
@@ -157,14 +157,14 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
                 "no source's first hypothesis is better than chance on the rows of the target "
                 "domain; initial='equal_mass' gives them more weight"
             )
-        self.n_iter_ = len(rounds.alphas)
-        self.estimator_weights_ = np.array(rounds.alphas)
-        self.estimator_errors_ = rounds.history("error")
+        self.n_iter_ = rounds.n_kept
+        self.estimator_weights_ = np.array(rounds.alphas[: self.n_iter_])
+        self.estimator_errors_ = rounds.history("error")[: self.n_iter_]
         self.domain_names_, self.history_ = data.domains.names, rounds.shares(self.n_iter_)
         self.row_weights_ = rounds.weight
         chosen = np.array(run.chosen[: self.n_iter_])
         self.sources_ = data.domains.names[codes[chosen]] if len(codes) else np.array([])
-        self.ensemble_ = run.combine(rounds.alphas)
+        self.ensemble_ = run.combine(rounds.alphas[: self.n_iter_])
         return self
 
 
@@ -183,7 +183,7 @@ class _BestSourceRun:
         errors = np.array([on_target @ row_loss(output, target) for output in outputs])
         if len(np.unique(target)) == 2:
             errors = np.minimum(errors, on_target.sum() - errors)  # reversed where that is better
-        self.chosen.append(int(errors.argmin()))
+        self.chosen.append(first_of_best(errors / on_target.sum()))
         return outputs[self.chosen[-1]]
 
     def combine(self, weights: Sequence[float]) -> "ChosenRounds":

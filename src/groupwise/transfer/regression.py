@@ -17,7 +17,7 @@ from groupwise.boosting import Rounds, boost
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_choice, check_number
 from groupwise.transfer.base import BaseTransferRegressor
-from groupwise.transfer.rounds import LEAST_TARGET_ERROR, first_voter, source_beta
+from groupwise.transfer.rounds import LEAST_TARGET_ERROR, TIE, first_voter, source_beta
 
 __all__ = [
     "MedianEnsemble",
@@ -50,13 +50,14 @@ class _Algorithm3(Rounds):
         y_row, is_target = self.data.y_row, self.data.is_target
         adjusted = adjusted_errors(y_row - output, self.loss)
         error = float(softmax(self.log_weight[is_target]) @ adjusted[is_target])
-        if error >= 0.5 and self.alphas:
+        useless = error >= 0.5 - TIE
+        if useless and self.alphas:
             return True
         vote = regression_vote(error)
         self.log_weight = self.log_weight + np.where(is_target, vote, self.log_beta) * adjusted
         self.log_weight -= logsumexp(self.log_weight)
         self.record(vote, error=error, domain_mass=self.data.domains.sum(self.weight_row))
-        return error >= 0.5 or not adjusted.any()
+        return useless or not adjusted.any()
 
 
 class TrAdaBoostRegressor(BaseTransferRegressor):

@@ -21,7 +21,7 @@ from groupwise.transfer.target_selection import (
     fit_to_rows,
     select_safely,
 )
-from groupwise.transfer.tradaboost import TrAdaBoostClassifier
+from groupwise.transfer.tradaboost import TrAdaBoostClassifier, WorseThanGuessingWarning
 from groupwise.transfer.weighted import WeightedTransferClassifier
 
 __all__ = ["SafeTrAdaBoostClassifier"]
@@ -112,7 +112,10 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         """
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
-        boosted = fit_to_rows(self._boosting().set_params(random_state=rng), data)
+        with warnings.catch_warnings():
+            if data.n_source:  # the comparison judges it
+                warnings.simplefilter("ignore", WorseThanGuessingWarning)
+            boosted = fit_to_rows(self._boosting().set_params(random_state=rng), data)
         self.best_estimator_: TrAdaBoostClassifier | WeightedTransferClassifier = boosted
         self.selection_: TargetSelection | None = None
         if data.n_source:

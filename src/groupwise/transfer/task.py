@@ -16,7 +16,13 @@ from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_number
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner
-from groupwise.transfer.rounds import LEAST_TARGET_ERROR, Algorithm1, RoundPlan
+from groupwise.transfer.rounds import (
+    LEAST_TARGET_ERROR,
+    Algorithm1,
+    RoundPlan,
+    first_of_best,
+    is_coin,
+)
 
 __all__ = ["TaskTrAdaBoostClassifier"]
 
@@ -159,7 +165,9 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         boost(run, part.y_row, rounds, self.n_estimators)
         y_target = part.y_row[target_rows]
         loss = np.array([row_loss(output, y_target) for output in rounds.watched_outputs])
-        return _PhaseOne(run, np.array(rounds.alphas), rounds.history("error"), loss)
+        kept = rounds.n_kept
+        errors = rounds.history("error")[:kept]
+        return _PhaseOne(run, np.array(rounds.alphas[:kept]), errors, loss[:kept])
 
     def _choose(self, data: DomainRows, phases: "list[_PhaseOne]", codes: NDArray) -> None:
         """Phase II."""
@@ -226,7 +234,7 @@ class _Kept:
         """The losses of the hypothesis with the lowest error, reversed where that is lower."""
         error = self.loss @ weight
         judged = np.minimum(error, 1.0 - error) if self.n_classes == 2 else error
-        best = int(np.where(self.left, judged, np.inf).argmin())
+        best = first_of_best(np.where(self.left, judged, np.inf))
         self.left[best] = False
         self.picked.append(best)
         return self.loss[best]
@@ -250,7 +258,7 @@ class _PhaseTwo(Rounds):
         error, side = float(loss @ self.weight_row), 1.0
         if self.n_classes == 2 and error > 0.5:
             loss, error, side = 1.0 - loss, 1.0 - error, -1.0
-        if error >= 1.0 - 1.0 / self.n_classes:
+        if is_coin(error, self.n_classes) or error > 1.0 - 1.0 / self.n_classes:
             return True
         least = max(error, LEAST_TARGET_ERROR)
         vote = float(np.log1p(-least) - np.log(least) + np.log(self.n_classes - 1))

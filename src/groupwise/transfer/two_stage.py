@@ -16,6 +16,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_number
 from groupwise.transfer.base import BaseTransferRegressor
+from groupwise.transfer.content_order import target_by_content
 from groupwise.transfer.model_selection import Folds
 from groupwise.transfer.regression import (
     MedianEnsemble,
@@ -23,6 +24,7 @@ from groupwise.transfer.regression import (
     adjusted_errors,
     regression_vote,
 )
+from groupwise.transfer.rounds import TIE
 
 __all__ = ["TwoStageTrAdaBoostRegressor"]
 
@@ -40,10 +42,11 @@ class _AdaBoostR2(Rounds):
         weight, is_target = self.weight_row, self.is_target
         adjusted = adjusted_errors(self.y_row - output)
         error = float(weight @ adjusted)
-        if error >= 0.5 and self.alphas:
+        useless = error >= 0.5 - TIE
+        if useless and self.alphas:
             return True
         self.record(regression_vote(error))
-        if error >= 0.5 or error == 0.0:
+        if useless or error == 0.0:
             return True
         weight = np.where(is_target, weight * np.exp(self.alphas[-1] * adjusted), weight)
         back = self.total / weight[is_target].sum()
@@ -71,7 +74,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
     n_steps : int, default=10
         S.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the target's rows; a number is lowered where the target has fewer rows.
+        Folds of the target's rows; a number is lowered where the target has fewer rows, and its
+        folds are drawn by what rows hold, whatever their order.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
     domain_column : str, default=None
@@ -207,6 +211,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             )
         if isinstance(self.cv, Integral):
             folds = KFold(min(int(self.cv), len(target_rows)), shuffle=True, random_state=rng)
+            target_rows = target_by_content(data)
         else:
             folds = check_cv(self.cv)
         return [target_rows[test] for _, test in folds.split(target_rows)]
