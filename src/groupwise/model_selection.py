@@ -244,7 +244,7 @@ def cross_validate(
     X: MatrixLike,
     y: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Ids = None,
     keep_whole: ArrayLike | None = None,
     cv: int | Splitter = 5,
     scoring: Any = None,

@@ -15,6 +15,7 @@ from groupwise.boosting import (
     HistTrees,
     LinearLearner,
     accepts_nan,
+    by_position,
     get_weak_learner,
 )
 from groupwise.boosting.hist_trees import SoftTrees
@@ -185,7 +186,7 @@ def test_names_reach_the_trees_of_a_method():
     X = pd.DataFrame({"x": np.zeros(120), "kind": kind.astype(float)})
     by_name, by_position, by_size = (
         SBoostClassifier(HistTrees(1, categorical_features=columns), n_estimators=2)
-        .fit(X, kind % 2)
+        .fit(X, kind % 2, groups=np.arange(120))
         .decision_function(X)
         for columns in (["kind"], [1], None)
     )
@@ -257,6 +258,17 @@ def test_looking_up_a_weak_learner():
     assert isinstance(get_weak_learner(LogisticRegression()), ClassifierLearner)
     with pytest.raises(ValueError, match="classifier or a weak learner"):
         get_weak_learner("tree")
+
+
+def test_columns_by_name_and_categories_by_position():
+    trees = HistTrees(2, categorical_features=["b"])
+    found = get_weak_learner(trees, feature_names=["a", "b", "c"], categories=(2,))
+    assert found.categorical_features == [1, 2]
+    assert trees.categorical_features == ["b"]
+    assert get_weak_learner(None, categories=(0,)).categorical_features == [0]
+    assert isinstance(get_weak_learner(None, 3, categories=(0,)), ClassifierLearner)
+    assert by_position(None, ["a"]) is None
+    assert by_position(None, ["a"], (0,)).categorical_features == [0]
 
 
 def test_a_classifier_without_sample_weight_needs_resampling():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -54,3 +55,13 @@ def test_the_rule_decides_for_groups(sessions, rule, mean):
     of_group = found.groups.mean(mean(clf.predict_proba(sessions.X)))
     expected = of_group[:, 1] if rule == "mean" else expit(of_group[:, 1] - of_group[:, 0])
     np.testing.assert_allclose(found.proba_group[:, 1], expected)
+
+
+def test_rows_may_hold_what_the_classifier_takes(sessions):
+    X = np.where(np.arange(sessions.X.size).reshape(sessions.X.shape) % 7, sessions.X, np.nan)
+    clf = NaiveGroupClassifier(random_state=0).fit(X, sessions.y, groups=sessions.groups)
+    assert np.isfinite(clf.predict_proba(X)).all()
+    with pytest.raises(ValueError, match="NaN"):
+        NaiveGroupClassifier(LogisticRegression()).fit(X, sessions.y, groups=sessions.groups)
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        clf.fit(csr_array(sessions.X), sessions.y, groups=sessions.groups)

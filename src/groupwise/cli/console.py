@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,22 @@ from rich.progress import track
 from rich.table import Table
 
 from groupwise.cli.options import OPTION_NAMES
+from groupwise.cli.visible import as_text, visible
 from groupwise.exceptions import GroupDataError
 from groupwise.files import write_text
 from groupwise.io import ModelFileError
 from groupwise.jobs import Job, Result, leaderboard
 from groupwise.tables import ColumnUse, OptionError, TableError
+from groupwise.tables.addresses import without_password
 from groupwise.tables.columns import SPECIFIED
-from groupwise.tables.formats import without_password
 
 __all__ = [
     "Console",
     "board_rows",
     "check_folder",
+    "check_overwriting",
     "command_line",
+    "is_page",
     "one_line_errors",
     "print_board",
     "print_columns",
@@ -67,12 +70,13 @@ class Console:
     def print(self, what: object) -> None:
         """Print for people."""
         if not self.silent:
+            what = visible(what) if isinstance(what, str) else what
             self._out.print(what, highlight=False, markup=False)
 
     def note(self, what: str) -> None:
         """Print to standard error what a person should know; not with ``--quiet``."""
         if not self.silent:
-            self._err.print(f"note: {what}", highlight=False, markup=False)
+            self._err.print(visible(f"note: {what}"), highlight=False, markup=False)
 
     def emit_json(self, content: dict[str, Any]) -> None:
         """Print for machines."""
@@ -87,11 +91,11 @@ class Console:
     @staticmethod
     def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
         """A table whose first column is text and whose others are figures."""
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+        table = Table(title=visible(title), title_justify="left", box=SIMPLE_HEAD)
         for position, column in enumerate(columns):
-            table.add_column(column, justify="left" if position == 0 else "right")
+            table.add_column(visible(column), justify="left" if position == 0 else "right")
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(visible, row))
         return table
 
 
@@ -132,13 +136,13 @@ def one_line_errors() -> Iterator[None]:
 
 def command_line() -> str:
     """The command as it was typed, without any password."""
-    return shlex.join(["groupwise", *(without_password(part) for part in sys.argv[1:])])
+    return shlex.join(["groupwise", *(without_password(as_text(part)) for part in sys.argv[1:])])
 
 
 def _fail(message: str, code: int) -> None:
     if os.environ.get("GROUPWISE_DEBUG"):
         raise  # inside an except block of the caller
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     print(f"error: {line}", file=sys.stderr)
     raise typer.Exit(code)
 
@@ -167,6 +171,45 @@ def check_folder(*paths: Path | None) -> None:
             raise OSError(errno.EISDIR, "is a folder, not a file", str(path))
         if not os.access(folder, os.W_OK):
             raise OSError(errno.EACCES, "the folder cannot be written to", str(folder))
+
+
+def check_overwriting(
+    path: Path | None,
+    *,
+    inputs: Sequence[str | Path] = (),
+    force: bool = False,
+    ours: Callable[[Path], bool] | None = None,
+) -> None:
+    """Refuse to replace what the command reads, or what was not written by a command like it.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where the command would write.
+    inputs : sequence of str or Path
+        What it reads.
+    force : bool
+        Whether the user said that it is meant.
+    ours : callable, default=None
+        Says of an existing file whether it may be replaced without a word; ``None``: any may.
+    """
+    if path is None or force:
+        return
+    for given in map(Path, inputs):
+        if given == path or (path.exists() and given.exists() and path.samefile(given)):
+            raise OptionError(f"{path} is read, and would be replaced; say --force if it is meant")
+        if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
+            raise OptionError(f"{path} lies in {given}, which is read; say --force if it is meant")
+    if ours is not None and path.exists() and path.stat().st_size > 0 and not ours(path):
+        raise OptionError(
+            f"{path} exists and was not written by groupwise; say --force to replace it"
+        )
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a web page."""
+    with path.open("rb") as stream:
+        return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def write_report(result: Result, path: Path) -> None:

@@ -9,6 +9,7 @@ from groupwise.cli import options
 from groupwise.cli.console import (
     Console,
     check_folder,
+    check_overwriting,
     command_line,
     one_line_errors,
     print_score,
@@ -29,6 +30,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Result file, for 'groupwise report'.")
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -39,6 +41,7 @@ def evaluate(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
+        check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
         text = [c for c in (fitted.supervision.group,) if c is not None]
         loaded = read_table(table, sql=sql, text=text)

@@ -6,16 +6,18 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import typer
 
 from groupwise.base import Predictions
 from groupwise.cli import options
-from groupwise.cli.console import Console, check_folder, one_line_errors
+from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors
+from groupwise.cli.visible import visible
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
 from groupwise.tables import OptionError, TableError, read_table, write_table
-from groupwise.tables.write import check_writable
+from groupwise.tables.write import check_writable, spreadsheet_safe
 
 
 def predict(
@@ -27,6 +29,7 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", help="Table to write; without it CSV is printed."),
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -43,6 +46,7 @@ def predict(
             raise OptionError(f"--level must be row or group, got {level!r}")
         if out is not None:
             check_folder(check_writable(out))
+            check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
         answers = _predict(fitted, table, sql, level)
         if out is not None:
@@ -54,7 +58,16 @@ def predict(
         elif as_json:
             sys.stdout.write(answers.to_json(orient="records", lines=True))
         else:
-            answers.to_csv(sys.stdout, index=False)
+            _print_csv(answers)
+
+
+def _print_csv(answers: pd.DataFrame) -> None:
+    """CSV as it would be written; a terminal is shown no control characters."""
+    safe = spreadsheet_safe(pa.Table.from_pandas(answers, preserve_index=False)).to_pandas()
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(safe.to_csv(index=False)))
+    else:
+        safe.to_csv(sys.stdout, index=False)
 
 
 def load_table_model(path: Path) -> TableModel:

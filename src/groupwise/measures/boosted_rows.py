@@ -10,7 +10,6 @@ from sklearn.utils import Tags, check_random_state
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input, thread_count
 from groupwise.boosting.votes import link
-from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_choice, check_flag, check_number
 from groupwise.measures.base import BaseMeasureClassifier
@@ -119,8 +118,6 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         self._check_parameters()
         data = self._check_training(X, y, groups)
         n_classes = len(data.classes)
-        if self.loss == "lambdarank" and n_classes > 2:
-            raise GroupDataError(f"lambdarank is for two classes here, y holds {n_classes}")
         params = self._params(n_classes, thread_count(self.n_jobs, data.X))
         booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
         self.n_iter_ = booster.current_iteration()
@@ -180,4 +177,6 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        ranks = isinstance(self.loss, str) and self.loss == "lambdarank"
+        tags.classifier_tags.multi_class = not ranks
         return tags

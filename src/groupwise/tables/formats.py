@@ -1,4 +1,4 @@
-"""Where a table comes from: a database, or a file of some kind; one reader per kind."""
+"""Which kind of table a file is, and one reader per kind."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,18 +13,9 @@ import pyarrow.json
 import pyarrow.parquet
 
 from groupwise.tables.errors import TableError
+from groupwise.tables.nesting import check_nesting
 
-__all__ = [
-    "FORMATS",
-    "Format",
-    "compression_of",
-    "detect_format",
-    "is_database_url",
-    "without_password",
-]
-
-_URL = re.compile(r"^postgres(ql)?://")
-_PASSWORD = re.compile(r"(?<=://)([^:/@]*):[^@]*@")
+__all__ = ["FORMATS", "Format", "compression_of", "detect_format"]
 
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -111,6 +102,7 @@ class _Rejoined:
 
 def _separator_in(header: bytes) -> str:
     """The separator that cuts the header into most columns; a comma if none does."""
+    header = re.sub(rb'"[^"]*"', b"", header)
     return max((",", "\t", ";", "|"), key=lambda mark: header.count(mark.encode()))
 
 
@@ -126,7 +118,9 @@ def _read_feather(stream: Any, _text: Sequence[str]) -> pa.Table:
 
 
 def _read_json_lines(stream: Any, _text: Sequence[str]) -> pa.Table:
-    return pyarrow.json.read_json(stream)
+    content = stream.read()
+    check_nesting(content)
+    return pyarrow.json.read_json(pa.BufferReader(content))
 
 
 FORMATS = {
@@ -136,22 +130,6 @@ FORMATS = {
     "feather": Format("feather", _read_feather),
     "jsonl": Format("jsonl", _read_json_lines),
 }
-
-
-def is_database_url(source: str) -> bool:
-    """Whether this is the address of a PostgreSQL database."""
-    return bool(_URL.match(source))
-
-
-def without_password(source: str) -> str:
-    """The address as it may be shown.
-
-    Examples
-    --------
-    >>> without_password("postgresql://ann:secret@db/shop")
-    'postgresql://ann:***@db/shop'
-    """
-    return _PASSWORD.sub(r"\1:***@", source) if is_database_url(source) else source
 
 
 def compression_of(head: bytes) -> str | None:
@@ -175,6 +153,8 @@ def detect_format(path: Path | None, head: bytes) -> Format:
         return FORMATS["parquet"]
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return FORMATS["feather"]
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise TableError("is a zip or Excel file; save it as CSV or Parquet")
     suffix = _table_suffix(path)
     if suffix in _SUFFIXES:
         return FORMATS[_SUFFIXES[suffix]]
