@@ -4,7 +4,7 @@ Run ``python benchmarks/same_predictions.py store FILE.npz`` with the code befor
 ``python benchmarks/same_predictions.py compare FILE.npz`` with the code after it, on the same
 machine and with the same libraries (half a minute each; words after the file choose the cases
 whose names hold one of them). ``compare`` ends with status 1 if a prediction differs, is missing
-or raises, and the case is not in ``INTENDED``; quantities and cases that are new are only listed.
+or raises, and is not in ``INTENDED``; quantities and cases that are new are only listed.
 
 Every constructor call is in the tables below, behind a lambda: a parameter that has another name
 now fails in the cases that use it, and is one line to edit.
@@ -45,19 +45,22 @@ from groupwise.kernels import NeighbourGraph
 
 TOLERANCE = 1e-12  # of values up to 1, and of the ratio above
 
-#: Cases that a change was meant to change, each with the reason.
+#: Cases, or ``case | quantity``, that a change was meant to change, each with the reason.
 INTENDED: dict[str, str] = {
     **{
         f"expected {case} | {quantity}": why
         for case in ("default", "trees", "logistic", "strength", "accuracy")
         for quantity, why in {
-            "predict": "a model fitted with groups decides per group, and is not asked without",
+            "predict": "rows are labelled in view of their group, and not without it",
             "decision_function": "as predict",
-            "predict_groups": "the labels that rows are given in view of their group vote",
+            "predict_groups": "rows vote with the labels they are given in view of their group",
             "predict_groups_proba": "as predict_groups",
         }.items()
     },
-    "tradaboost safe": "a class of its own: rounds and weights are those of the chosen model",
+    **{
+        f"tradaboost safe | {quantity}": "rounds and weights are the chosen model's"
+        for quantity in ("staged_decision_function", "estimator_weights_", "row_weights_")
+    },
     **dict.fromkeys(
         ("tradaboost share", "tradaboost all vote", "tradaboost balanced",
          "tradaboost logistic, sparse", "task"),
@@ -308,8 +311,15 @@ def for_engine(engine: str) -> list[Any]:
         ("monotone", {"trees": boosted_trees(monotonic_cst=[-1, 1, 0, 0, 0])}, SESSIONS),
         ("sampled", {"trees": sampled}, SESSIONS),
         ("leaves", {"trees": leaves}, SESSIONS),
-        ("steps", {"loss": losses.MajorityLoss(gamma=1.0), "learning_rate": 0.1,
-                   "trees": boosted_trees(l2_regularization=5.0)}, SESSIONS),
+        (
+            "steps",
+            {
+                "loss": losses.MajorityLoss(gamma=1.0),
+                "learning_rate": 0.1,
+                "trees": boosted_trees(l2_regularization=5.0),
+            },
+            SESSIONS,
+        ),
         ("sparse", {}, SESSIONS.each(sparse)),
         ("missing", {}, SESSIONS.each(some_missing)),
         ("table", {"group_column": "session"}, SESSIONS.each(in_a_table)),
@@ -329,7 +339,8 @@ def for_engine(engine: str) -> list[Any]:
         (f"groupboost means, {engine}", make_means, MEANS),
         (f"groupboost weighted means, {engine}", make_means, weighted(MEANS)),
         (f"groupboost totals, {engine}", lambda: make_means("total"), TOTALS),
-        (f"groupboost huber, {engine}", lambda: make_means(loss=losses.GroupMeanLoss(delta=0.3)), MEANS),
+        (f"groupboost huber, {engine}", lambda: make_means(
+            loss=losses.GroupMeanLoss(delta=0.3)), MEANS),
         (f"groupboost means, early stopping, {engine}",
          lambda: make_means(early_stopping=True, n_iter_no_change=2), MEANS),
     ]  # fmt: skip
@@ -618,7 +629,8 @@ TRANSFER = [
     ("weighting share", lambda: weighting(transfer.TargetShare(0.8), trees()), DOMAINS),
     ("weighting ratio", lambda: weighting(transfer.AuxiliaryRatio(2.0), stump()), DOMAINS3),
     ("weighting target only", lambda: weighting(transfer.TargetOnly(), GaussianNB()), DOMAINS3),
-    ("weighting all", lambda: weighting(transfer.PooledRows(), class_weight="balanced"), weighted(DOMAINS)),
+    ("weighting all", lambda: weighting(
+        transfer.PooledRows(), class_weight="balanced"), weighted(DOMAINS)),
     ("weighting own logistic", lambda: weighting(transfer.LogisticRatio(C=0.1)), DOMAINS3),
     ("weighting own kliep", lambda: weighting(transfer.KLIEP(gamma=0.5, n_centers=20)), DOMAINS),
     ("weighting own kmm", lambda: weighting(
@@ -681,8 +693,10 @@ def predictions(make: Callable[[], Any], data: Data) -> Arrays:
     for name in ROW_METHODS:
         if hasattr(model, name):
             method = getattr(model, name)
-            per_group = isinstance(model, measures.ExpectedMeasureClassifier)  # needs groups
-            found[name] = method(X, **where) if per_group else method(X)
+            if not isinstance(model, measures.ExpectedMeasureClassifier):  # which needs groups
+                found[name] = method(X)
+            elif name == "predict_proba":  # which never depended on them
+                found[name] = method(X, **where)
             if "groups" in where and "groups" in signature(method).parameters:
                 found[f"{name}, groups"] = method(X, **where)
     for name in GROUP_METHODS:
@@ -699,7 +713,9 @@ def predictions(make: Callable[[], Any], data: Data) -> Arrays:
         if hasattr(inner, name):
             value = getattr(inner, name)
             # one line per run
-            found[name] = np.hstack(value) if isinstance(inner, majority.SBoostClassifier) else value
+            found[name] = (
+                np.hstack(value) if isinstance(inner, majority.SBoostClassifier) else value
+            )
     ensemble = getattr(inner, "ensemble_", None)
     ensemble = getattr(ensemble, "voters", ensemble)  # of TrAdaBoost: the last half of the rounds
     if hasattr(ensemble, "coef"):
@@ -825,21 +841,30 @@ def compare_case(name: str, before: Arrays) -> Iterator[tuple[str, float, str]]:
 
 def compare(before: Arrays, names: list[str], *, whole: bool) -> int:
     """Print the table and return the number of differences that were not intended."""
-    lines = [(name, *line) for name in names for line in compare_case(name, before)]
+    found = {name: list(compare_case(name, before)) for name in names}
     if whole:
         gone = dict.fromkeys(key.split(" | ")[0] for key in before)
-        lines += [(name, "all", np.inf, "missing") for name in gone if name not in CASES]
-    n_bad = 0
-    print("| case | quantity | largest difference | remark |\n| --- | --- | --- | --- |")
-    for name, quantity, apart, remark in lines:
-        bad = apart > TOLERANCE
-        reason = INTENDED.get(name) or INTENDED.get(f"{name} | {quantity}")
-        if bad and reason:
-            remark = f"intended: {reason}"
-        elif bad:
-            remark, n_bad = f"**differs** {remark}".strip(), n_bad + 1
-        print(f"| {name} | {quantity} | {apart:.1e} | {remark} |")
-    print(f"\n{len(lines)} quantities of {len(names)} cases, {n_bad} differ without intention")
+        found |= {name: [("all", np.inf, "missing")] for name in gone if name not in CASES}
+    n_bad = n_intended = 0
+    print("| case | quantities | largest difference | remark |\n| --- | --- | --- | --- |")
+    for name, lines in found.items():
+        same = [line for line in lines if line[1] <= TOLERANCE]
+        n_new = sum(remark == "new" for *_, remark in same)
+        if same:
+            largest = max(apart for _, apart, _ in same)
+            print(f"| {name} | {len(same)} | {largest:.1e} | {f'{n_new} new' if n_new else ''} |")
+        for quantity, apart, remark in lines:
+            if apart <= TOLERANCE:
+                continue
+            reason = INTENDED.get(name) or INTENDED.get(f"{name} | {quantity}")
+            n_intended, n_bad = n_intended + bool(reason), n_bad + (not reason)
+            told = f"intended: {reason}" if reason else f"**differs** {remark}".strip()
+            print(f"| {name} | {quantity} | {apart:.1e} | {told} |")
+    n_lines = sum(map(len, found.values()))
+    print(
+        f"\n{n_lines} quantities of {len(found)} cases: {n_intended} differ as intended, "
+        f"{n_bad} without intention"
+    )
     return n_bad
 
 
