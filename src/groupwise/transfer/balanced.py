@@ -51,8 +51,9 @@ class BalancedTransferClassifier(BaseTransferClassifier):
 
     Examples
     --------
+    >>> from groupwise.boosting import LinearLearner
     >>> from groupwise.datasets.transfer import make_shifted_domains
-    >>> from groupwise.transfer import BalancedTransferClassifier, LinearLearner
+    >>> from groupwise.transfer import BalancedTransferClassifier
     >>> d = make_shifted_domains(random_state=0)
     >>> clf = BalancedTransferClassifier(LinearLearner(), target_domain="target", random_state=0)
     >>> sorted(clf.fit(d.X, d.y, domains=d.domains).selection_.errors)[:2]
