@@ -28,6 +28,7 @@ from groupwise.transfer import (
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
+    WorseThanGuessingWarning,
 )
 from reproductions.result import Result, Track, quiet
 from reproductions.tradaboost_tables import (
@@ -196,6 +197,7 @@ def _fitted(model: Any, data: TransferData, rows: NDArray[Any], **more: Any) -> 
         model.set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PerfectTargetWarning)
+        warnings.simplefilter("ignore", WorseThanGuessingWarning)
         warnings.simplefilter("ignore", NegativeTransferWarning)
         return model.set_params(target_domain="target").fit(
             data.X[rows], data.y[rows], domains=data.domains[rows], **more

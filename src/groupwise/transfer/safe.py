@@ -63,7 +63,7 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
     --------
     >>> from groupwise.datasets.transfer import make_shifted_domains
     >>> from groupwise.transfer import SafeTrAdaBoostClassifier, TrAdaBoostClassifier
-    >>> d = make_shifted_domains(random_state=0)
+    >>> d = make_shifted_domains(random_state=1)
     >>> clf = SafeTrAdaBoostClassifier(
     ...     TrAdaBoostClassifier(n_estimators=5), target_domain="target", random_state=0)
     >>> sorted(clf.fit(d.X, d.y, domains=d.domains).selection_.errors)
