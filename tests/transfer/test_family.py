@@ -24,6 +24,8 @@ from groupwise.transfer import (
 )
 from groupwise.transfer.augmentation import augment
 from groupwise.transfer.regression import adjusted_errors, weighted_median
+from groupwise.transfer.rounds import first_of_best
+from groupwise.transfer.target_selection import _HeldOutErrors, _selection
 from groupwise.transfer.task import _Kept, _PhaseTwo
 from groupwise.transfer.two_stage import _shift_weight
 
@@ -377,3 +379,57 @@ def test_balanced_weighting_gives_up_a_harmful_source():
     clf.fit(alike.X, alike.y, domains=alike.domains)
     assert clf.selection_.chosen != "target_only"
     assert not clf.selection_.negative_transfer
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_balanced_weighting_does_not_go_by_the_order_of_rows(seed):
+    data = make_shifted_domains(120, 24, angle=60, noise=0.2, random_state=seed)
+    found = []
+    for order in range(3):
+        rows = np.random.RandomState(order).permutation(len(data.y))
+        clf = BalancedTransferClassifier(
+            LinearLearner(tol=1e-8), target_domain="target", random_state=0
+        ).fit(data.X[rows], data.y[rows], domains=data.domains[rows])
+        found.append((clf.selection_, clf.predict(data.X).tolist()))
+    assert all(answer == found[0][1] for _, answer in found)
+    for selection, _ in found[1:]:
+        assert selection.chosen == found[0][0].chosen
+        assert selection.errors == found[0][0].errors
+
+
+def test_candidates_with_the_same_errors_and_losses_go_by_their_order():
+    wrong, margin = np.array([True, False, False]), np.array([-1.0, 1.0, 1.0])
+    other = np.array([-1.0, 1.0, np.nextafter(1.0, 2.0)])  # better, but only by rounding
+    held_out = {name: _HeldOutErrors(wrong, m) for name, m in (("a", margin), ("b", other))}
+    assert _selection(held_out, ["a", "b"]).chosen == "a"
+    assert _selection(held_out, ["b", "a"]).chosen == "b"
+
+
+def test_class_weights_reach_the_comparison():
+    """Held-out fits see the labels themselves, by which a dict of weights goes."""
+    data = make_shifted_domains(80, 30, noise=0.3, random_state=0)
+    labels = np.array(["no", "yes"])[data.y]
+    errors = [
+        BalancedTransferClassifier(
+            LinearLearner(), class_weight=weight, target_domain="target", random_state=0
+        )
+        .fit(data.X, labels, domains=data.domains)
+        .selection_.errors
+        for weight in (None, {"yes": 1000.0})
+    ]
+    assert errors[0] != errors[1]
+
+
+def test_hypotheses_that_err_alike_go_by_their_order():
+    assert first_of_best(np.array([0.3, 0.2 + 1e-15, 0.2, np.inf])) == 1
+    assert first_of_best(np.array([0.3, 0.2])) == 1
+
+
+def test_the_first_of_equal_sources_is_chosen(scripted):
+    y, X = np.array([1, 0, 1, 1, 0, 0]), np.arange(6.0)[:, None]
+    one, two = np.array([0, 0, 0, 1, 0, 0]), np.array([0, 0, 1, 0, 0, 0])  # one error each
+    weight = [1, 1, np.nextafter(0.3, 1), 0.3, 0.3, 0.3]
+    for outputs in ([one, two], [two, one]):
+        clf = MultiSourceTrAdaBoostClassifier(scripted(outputs), n_estimators=1, target_domain="t")
+        clf.fit(X, y, domains=list("abtttt"), sample_weight=weight)
+        assert clf.sources_.tolist() == ["a"]

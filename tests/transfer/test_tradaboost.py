@@ -554,6 +554,30 @@ def test_early_stopping_keeps_the_best_number_of_rounds(shifted):
     assert errors[-1] == min(errors)
 
 
+def test_held_out_rows_do_not_go_by_the_order_of_rows(shifted):
+    order = np.random.RandomState(0).permutation(len(shifted.y))
+    one, two = (
+        TrAdaBoostClassifier(
+            n_estimators=8, target_domain="target", early_stopping=True, random_state=0
+        ).fit(shifted.X[rows], shifted.y[rows], domains=shifted.domains[rows])
+        for rows in (slice(None), order)
+    )
+    np.testing.assert_array_equal(one.row_weights_[order] == 0.0, two.row_weights_ == 0.0)
+    np.testing.assert_allclose(
+        one.decision_function(shifted.X), two.decision_function(shifted.X), rtol=1e-9
+    )
+
+
+def test_staged_scores_count_target_rows(shifted):
+    clf = TrAdaBoostClassifier(n_estimators=4, target_domain="target", random_state=0)
+    clf.fit(shifted.X, shifted.y, domains=shifted.domains)
+    scores = list(clf.staged_score(shifted.X, shifted.y, shifted.domains))
+    rows = shifted.domains == "target"
+    by_hand = [np.mean(y[rows] == shifted.y[rows]) for y in clf.staged_predict(shifted.X)]
+    np.testing.assert_allclose(scores, by_hand)
+    assert scores[-1] == clf.score(shifted.X, shifted.y, shifted.domains)
+
+
 def test_early_stopping_with_soft_hypotheses_of_three_classes():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(120, 3))

@@ -1,6 +1,6 @@
 """What happens to the source's weight, and to the error on the target, round by round."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import matplotlib.figure
@@ -44,7 +44,7 @@ class SourceWeightDisplay:
     ['share of the weight', 'error on the target']
     """
 
-    def __init__(self, mass: ArrayLike, names: Sequence[Hashable], errors: ArrayLike | None = None):
+    def __init__(self, mass: ArrayLike, names: Iterable[Hashable], errors: ArrayLike | None = None):
         self.mass: NDArray[Any] = np.asarray(mass, dtype=float)
         self.names = list(names)
         self.errors = None if errors is None else np.asarray(errors, dtype=float)

@@ -2,9 +2,9 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,15 @@ class TransferMixin(GroupMixin):
     target_domain: Hashable | None
     target_domain_: Hashable | None
 
+    if TYPE_CHECKING:  # the base beside this mixin has it
+
+        def predict(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]: ...
+
+    @staticmethod
+    @abstractmethod
+    def _metric(y: ArrayLike, predicted: ArrayLike, *, sample_weight: ArrayLike | None) -> float:
+        """What :meth:`score` reports."""
+
     def _domains_to_fit(self, X: MatrixLike, domains: Ids) -> tuple[Any, Ids]:
         """Features and domains of training data; says where there are no domains."""
         X, domains = split_column(X, self.domain_column, domains, name="domain")
@@ -95,9 +104,34 @@ class TransferMixin(GroupMixin):
         encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
         return find_target_rows(encoded, self.target_domain_, n_rows)
 
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """How well rows of the target domain are predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            Rows of other domains do not count. ``None``: all rows are of the target (or
+            ``domain_column`` holds the domains).
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        score : float
+            Classifiers: share of rows predicted right. Regressors: coefficient of determination.
+        """
+        is_target = self._target_rows(X, domains)
+        return self._score_on_target(y, self.predict(X), is_target, sample_weight)
+
     def _score_on_target(
         self,
-        metric: Callable[..., float],
         y: ArrayLike,
         predicted: NDArray[Any],
         is_target: NDArray[np.bool_],
@@ -105,7 +139,7 @@ class TransferMixin(GroupMixin):
     ) -> float:
         weight = None if sample_weight is None else np.asarray(sample_weight)[is_target]
         truth = np.asarray(y)[is_target]
-        return float(metric(truth, predicted[is_target], sample_weight=weight))
+        return float(self._metric(truth, predicted[is_target], sample_weight=weight))
 
 
 ClassWeight = str | Mapping[Any, float] | None
@@ -146,16 +180,20 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
     """Base of the transfer classifiers.
 
     A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
-    ``fit`` (through :meth:`_check_training`) and stores ``ensemble_`` or writes
+    :meth:`_check_parameters` and :meth:`_fit_rows`, and stores ``ensemble_`` or writes
     :meth:`_score_rows`.
     """
+
+    _metric = staticmethod(accuracy_score)
 
     __metadata_request__fit = {"X_unlabeled": True}  # noqa: RUF012
 
     estimator: Learner
     ensemble_: Scores
 
-    @abstractmethod
+    #: Whether a fit needs labelled rows of the target domain.
+    _needs_target = True
+
     def fit(
         self,
         X: MatrixLike,
@@ -165,7 +203,34 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         sample_weight: ArrayLike | None = None,
         X_unlabeled: MatrixLike | None = None,
     ) -> Self:
-        """Fit to labelled rows of the target and of other domains."""
+        """Fit to labelled rows of the target and of other domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            The domain of each row; all but ``target_domain`` are source. ``None``: all rows are of
+            the target (or ``domain_column`` holds the domains), and a warning says so.
+        sample_weight : array-like of shape (n_rows,), default=None
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
+            Rows of the target without labels, for learners and weightings that use them.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_parameters()
+        self._fit_rows(self._check_training(X, y, domains, sample_weight, X_unlabeled))
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse constructor parameters that make no sense."""
+
+    @abstractmethod
+    def _fit_rows(self, data: DomainRows) -> None:
+        """Fit to checked rows, and store what answers need."""
 
     def _check_training(  # type: ignore[override]  # domains in the place of groups
         self,
@@ -174,8 +239,6 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         domains: Ids,
         sample_weight: ArrayLike | None = None,
         X_unlabeled: MatrixLike | None = None,
-        *,
-        need_target: bool = True,
     ) -> DomainRows:
         """Check training data and store what every fitted model knows of them."""
         X, domains = self._domains_to_fit(X, domains)
@@ -194,7 +257,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
             target_domain=self.target_domain,
             sample_weight=sample_weight,
             X_unlabeled=X_unlabeled,
-            need_target=need_target,
+            need_target=self._needs_target,
         )
         if len(np.unique(data.y_row)) < 2:
             raise GroupDataError(
@@ -284,31 +347,6 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         """
         return super().predict(X, groups)
 
-    def score(  # domains in the place of groups
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Share of the target domain's rows that are predicted right.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            Rows of other domains do not count. ``None``: all rows are of the target (or
-            ``domain_column`` holds the domains).
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        accuracy : float
-        """
-        is_target = self._target_rows(X, domains)
-        return self._score_on_target(accuracy_score, y, self.predict(X), is_target, sample_weight)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allows_nan()
@@ -319,10 +357,46 @@ class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
     """Base of the transfer regressors; a group's number is the mean of its rows'.
 
     A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
-    ``fit`` (through :meth:`_check_training`) and ``_answer_rows``.
+    :meth:`_check_parameters`, :meth:`_fit_rows` and ``_answer_rows``.
     """
 
+    _metric = staticmethod(r2_score)
     target_ = "mean"
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to rows of the target and of other domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            The domain of each row; all but ``target_domain`` are source. ``None``: all rows are of
+            the target (or ``domain_column`` holds the domains), and a warning says so.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_parameters()
+        self._fit_rows(self._check_training(X, y, domains, sample_weight))
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse constructor parameters that make no sense."""
+
+    @abstractmethod
+    def _fit_rows(self, data: DomainRows) -> None:
+        """Fit to checked rows, and store what answers need."""
 
     def _check_training(  # type: ignore[override]  # domains in the place of groups
         self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None
@@ -341,28 +415,3 @@ class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
         remember_features(self, X)
         self.target_domain_ = self.target_domain
         return data
-
-    def score(  # domains in the place of groups
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Coefficient of determination R² on the target domain's rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            Rows of other domains do not count. ``None``: all rows are of the target (or
-            ``domain_column`` holds the domains).
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        r2 : float
-        """
-        is_target = self._target_rows(X, domains)
-        return self._score_on_target(r2_score, y, self.predict(X), is_target, sample_weight)

@@ -5,12 +5,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import Rounds, boost
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
@@ -139,33 +139,13 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         self.domain_column = domain_column
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> "TwoStageTrAdaBoostRegressor":
-        """Fit to rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.R2.
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : TwoStageTrAdaBoostRegressor
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         check_number("n_steps", self.n_steps, "[2, inf)", whole=True)
         if isinstance(self.cv, Integral):
             check_number("cv", self.cv, "[2, inf)", whole=True)
-        data = self._check_training(X, y, domains, sample_weight)
+
+    def _fit_rows(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         weight_row = data.weight_row / data.weight_row.sum()
         if data.n_source == 0:
@@ -182,7 +162,6 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         self.estimators_ = self.ensemble_.estimators
         self.estimator_weights_ = self.ensemble_.weights
         self.n_iter_ = len(self.estimators_)
-        return self
 
     def _first_stage(
         self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
