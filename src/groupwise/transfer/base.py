@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,10 +64,6 @@ class TransferMixin(GroupMixin):
     domain_column: str | None = None
     target_domain: Hashable | None
     target_domain_: Hashable | None
-
-    if TYPE_CHECKING:  # the base beside this mixin has it
-
-        def predict(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]: ...
 
     @staticmethod
     @abstractmethod
@@ -202,7 +198,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
     #: Whether a fit needs labelled rows of the target domain.
     _needs_target = True
 
-    def fit(
+    def fit(  # type: ignore[override]  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
