@@ -82,7 +82,7 @@ class BalancedTransferClassifier(BaseTransferClassifier):
     def _check_parameters(self) -> None:
         check_class_weight(self.class_weight)
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         weightings: dict[str, Weighting] = {
             f"share {share:g}": TargetShare(share) for share in self.shares

@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, Rows
-from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, GroupMixin
+from groupwise.base import BaseGroupClassifier, GroupMixin
 from groupwise.boosting import HistTrees, WeakLearner, accepts_nan
 from groupwise.boosting.protocol import Scores
 from groupwise.boosting.votes import decide, vote_proba
@@ -38,9 +38,9 @@ from groupwise.transfer.learners import Learner, get_transfer_learner, without_n
 
 __all__ = [
     "BaseTransferClassifier",
-    "BaseTransferRegressor",
     "ClassWeight",
     "TransferMixin",
+    "TransferRegressorMixin",
     "check_class_weight",
     "class_weighted",
     "log_odds_proba",
@@ -65,14 +65,18 @@ class TransferMixin(GroupMixin):
     target_domain: Hashable | None
     target_domain_: Hashable | None
 
-    if TYPE_CHECKING:  # the base beside this mixin has it
-
-        def predict(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]: ...
-
     @staticmethod
     @abstractmethod
     def _metric(y: ArrayLike, predicted: ArrayLike, *, sample_weight: ArrayLike | None) -> float:
         """What :meth:`score` reports."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse constructor parameters that make no sense."""
+
+    @abstractmethod
+    def _learn(self, data: DomainRows) -> None:
+        """Fit to checked rows, and store what answers need."""
 
     def _domains_to_fit(self, X: MatrixLike, domains: Ids) -> tuple[Any, Ids]:
         """Features and domains of training data; says where there are no domains."""
@@ -180,7 +184,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
     """Base of the transfer classifiers.
 
     A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
-    :meth:`_check_parameters` and :meth:`_fit_rows`, and stores ``ensemble_`` or writes
+    :meth:`_check_parameters` and :meth:`_learn`, and stores ``ensemble_`` or writes
     :meth:`_score_rows`.
     """
 
@@ -194,7 +198,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
     #: Whether a fit needs labelled rows of the target domain.
     _needs_target = True
 
-    def fit(
+    def fit(  # type: ignore[override]  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
@@ -209,6 +213,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            The class of each row.
         domains : array-like of shape (n_rows,), default=None
             The domain of each row; all but ``target_domain`` are source. ``None``: all rows are of
             the target (or ``domain_column`` holds the domains), and a warning says so.
@@ -221,16 +226,8 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         self : object
         """
         self._check_parameters()
-        self._fit_rows(self._check_training(X, y, domains, sample_weight, X_unlabeled))
+        self._learn(self._check_training(X, y, domains, sample_weight, X_unlabeled))
         return self
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse constructor parameters that make no sense."""
-
-    @abstractmethod
-    def _fit_rows(self, data: DomainRows) -> None:
-        """Fit to checked rows, and store what answers need."""
 
     def _check_training(  # type: ignore[override]  # domains in the place of groups
         self,
@@ -353,11 +350,13 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         return tags
 
 
-class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
-    """Base of the transfer regressors; a group's number is the mean of its rows'.
+class TransferRegressorMixin(TransferMixin):
+    """``fit`` of the transfer regressors; a group's number is the mean of its rows'.
+
+    Goes before :class:`groupwise.base.BaseGroupRegressor`.
 
     A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
-    :meth:`_check_parameters`, :meth:`_fit_rows` and ``_answer_rows``.
+    :meth:`_check_parameters`, :meth:`_learn` and ``_answer_rows``.
     """
 
     _metric = staticmethod(r2_score)
@@ -377,9 +376,10 @@ class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            The number of each row.
         domains : array-like of shape (n_rows,), default=None
-            The domain of each row; all but ``target_domain`` are source. ``None``: all rows are of
-            the target (or ``domain_column`` holds the domains), and a warning says so.
+            Without any (nor a ``domain_column``) all rows are of the target, which is AdaBoost.R2,
+            and a warning says so.
         sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
@@ -387,18 +387,10 @@ class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
         self : object
         """
         self._check_parameters()
-        self._fit_rows(self._check_training(X, y, domains, sample_weight))
+        self._learn(self._check_training(X, y, domains, sample_weight))
         return self
 
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse constructor parameters that make no sense."""
-
-    @abstractmethod
-    def _fit_rows(self, data: DomainRows) -> None:
-        """Fit to checked rows, and store what answers need."""
-
-    def _check_training(  # type: ignore[override]  # domains in the place of groups
+    def _check_training(
         self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None
     ) -> DomainRows:
         """Check training data and store what every fitted model knows of them."""

@@ -113,7 +113,7 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         initial_share(self.initial)
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
         learner = self._learner(data, self.estimator)

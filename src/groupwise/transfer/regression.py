@@ -13,10 +13,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
+from groupwise.base import BaseGroupRegressor
 from groupwise.boosting import Rounds, boost
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_choice, check_number
-from groupwise.transfer.base import BaseTransferRegressor
+from groupwise.transfer.base import TransferRegressorMixin
 from groupwise.transfer.rounds import LEAST_TARGET_ERROR, TIE, first_voter, source_beta
 
 __all__ = [
@@ -60,7 +61,9 @@ class _Algorithm3(Rounds):
         return useless or not adjusted.any()
 
 
-class TrAdaBoostRegressor(BaseTransferRegressor):
+class TrAdaBoostRegressor(  # type: ignore[misc]  # domains in the place of groups
+    TransferRegressorMixin, BaseGroupRegressor
+):
     r"""TrAdaBoost.R2: AdaBoost.R2 on the target, with source rows that lose weight by their error.
 
     In round t, with :math:`D_t = \max_i |y_i - h_t(x_i)|` over all rows and the adjusted errors
@@ -152,7 +155,7 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         check_choice("loss", self.loss, _LOSSES)
         check_choice("vote", self.vote, ("last_half", "all"))
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         run = RegressorRun(self.estimator, data.X, check_random_state(self.random_state))
         rounds = _Algorithm3(data, self.n_estimators, self.loss)
         boost(run, data.y_row, rounds, self.n_estimators)

@@ -88,7 +88,7 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
     def _check_parameters(self) -> None:
         """The boosting inside checks its own."""
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         with warnings.catch_warnings():
             if data.n_source:  # the comparison judges it

@@ -107,7 +107,7 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         check_number("min_vote", self.min_vote, "(-inf, inf)")
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         codes = np.unique(data.domains.codes[~data.is_target])
         if len(codes):

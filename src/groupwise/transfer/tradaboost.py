@@ -183,7 +183,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         chosen: dict[str, Any] = {"initial": "equal_mass", "hypotheses": "soft", "vote": "all"}
         return cls(estimator, **{**chosen, **parameters})
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
         learner = self._learner(data, self.estimator, hypotheses=self.hypotheses)

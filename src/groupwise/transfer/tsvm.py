@@ -111,7 +111,7 @@ class TransductiveSVC(BaseTransferClassifier):
         self.domain_column = domain_column
         self.tol = tol
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         if len(data.classes) != 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass."

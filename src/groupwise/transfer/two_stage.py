@@ -11,11 +11,12 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
+from groupwise.base import BaseGroupRegressor
 from groupwise.boosting import Rounds, boost
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_number
-from groupwise.transfer.base import BaseTransferRegressor
+from groupwise.transfer.base import TransferRegressorMixin
 from groupwise.transfer.content_order import target_by_content
 from groupwise.transfer.model_selection import Folds
 from groupwise.transfer.regression import (
@@ -54,7 +55,9 @@ class _AdaBoostR2(Rounds):
         return False
 
 
-class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
+class TwoStageTrAdaBoostRegressor(  # type: ignore[misc]  # domains in the place of groups
+    TransferRegressorMixin, BaseGroupRegressor
+):
     r"""Two-stage TrAdaBoost.R2: first the weight of the source, then boosting with it frozen.
 
     In S steps the source's share of the weight falls from n/(n + m) to 0. After step t source rows
@@ -145,7 +148,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         if isinstance(self.cv, Integral):
             check_number("cv", self.cv, "[2, inf)", whole=True)
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         weight_row = data.weight_row / data.weight_row.sum()
         if data.n_source == 0:

@@ -100,7 +100,7 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         check_class_weight(self.class_weight)
         get_weighting(self.weighting)
 
-    def _fit_rows(self, data: DomainRows) -> None:
+    def _learn(self, data: DomainRows) -> None:
         weight_row = get_weighting(self.weighting).weigh(data)
         self.ensemble_ = self._fit_once(data, weight_row)
         self.row_weights_ = weight_row / weight_row.sum()
