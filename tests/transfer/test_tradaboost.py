@@ -275,9 +275,9 @@ def test_three_classes_by_hand(scripted):
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
 
 
-def test_three_classes_no_better_than_chance(scripted):
+def test_three_classes_no_better_than_guessing(scripted):
     learner = scripted([np.zeros(6, int)])
-    with pytest.raises(GroupDataError, match="no better than chance"):
+    with pytest.raises(GroupDataError, match="no better than guessing"):
         TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
             X, np.array([0, 1, 1, 1, 2, 2]), domains=DOMAINS
         )

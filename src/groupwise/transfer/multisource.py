@@ -131,7 +131,7 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:
             raise GroupDataError(
-                "no source's first hypothesis is better than chance on the rows of the target "
+                "no source's first hypothesis is better than guessing on the rows of the target "
                 "domain; initial='equal_mass' gives them more weight"
             )
         self.n_iter_ = rounds.n_kept

@@ -168,7 +168,7 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         boost(pool, y_target, rounds, min(self.n_estimators, len(found)))
         if not rounds.alphas:
             raise GroupDataError(
-                "no hypothesis of the source domains is better than chance on the target's rows"
+                "no hypothesis of the source domains is better than guessing on the target's rows"
             )
         picked = [found[position] for position in pool.picked[: len(rounds.alphas)]]
         shares = [np.zeros(len(phase.votes)) for phase in phases]

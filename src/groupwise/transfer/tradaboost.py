@@ -198,7 +198,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:
             raise GroupDataError(
-                "the first hypothesis is no better than chance on the target domain's rows; "
+                "the first hypothesis is no better than guessing on the target domain's rows; "
                 "initial='equal_mass' gives them more weight"
             )
         self._store(rounds, run, data, held_out)
