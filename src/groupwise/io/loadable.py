@@ -24,6 +24,7 @@ OWN = {
     "groupwise.gbdt.regressor": "GroupBoostRegressor",
     "groupwise.gbdt.rounds": "GroupTrees",
     "groupwise.groups": "Groups",
+    "groupwise.inputs.rows": "CategoryColumns",
     "groupwise.jobs.model": "TableModel",
     "groupwise.jobs.supervision": "Majority Measure Presence Proportions Transfer",
     "groupwise.kernels.features": "LandmarkFeatures",
