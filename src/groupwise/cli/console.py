@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,17 +21,17 @@ from rich.progress import track
 from rich.table import Table
 
 from groupwise.cli.options import OPTION_NAMES
-from groupwise.cli.visible import as_text, visible
 from groupwise.exceptions import GroupDataError
 from groupwise.files import write_text
 from groupwise.io import ModelFileError
 from groupwise.jobs import Job, Result, leaderboard
 from groupwise.tables import ColumnUse, OptionError, TableError
-from groupwise.tables.addresses import without_password
 from groupwise.tables.columns import SPECIFIED
+from groupwise.tables.formats import without_password
 
 __all__ = [
     "Console",
+    "as_text",
     "board_rows",
     "check_folder",
     "check_overwriting",
@@ -42,8 +43,13 @@ __all__ = [
     "print_job",
     "print_score",
     "score_summary",
+    "visible",
     "write_report",
 ]
+
+# Cc: control characters, escape sequences begin with one. Cf: marks that turn the direction of
+# what follows, or cannot be seen. Cs: bytes of a path that are no text. Zl, Zp: end a line.
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class _Stream(RichConsole):
@@ -309,3 +315,39 @@ def print_board(console: Console, result: Result) -> pd.DataFrame:
     for name, reason in result.left_out.items():
         console.print(f"left out: {name} ({reason})")
     return board
+
+
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey, or not show, written out; line ends stay.
+
+    Examples
+    --------
+    >>> visible("a\x1b]0;title\x07b")
+    'a\\x1b]0;title\\x07b'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if _is_plain(character) else _written(character) for character in text)
+
+
+def as_text(argument: str) -> str:
+    r"""An argument of the command line as UTF-8, whatever the locale took its bytes for.
+
+    Examples
+    --------
+    >>> as_text("\udcc3\udca9t\udcc3\udca9.csv")
+    'été.csv'
+    """
+    return os.fsencode(argument).decode("utf-8", "replace") if _escaped(argument) else argument
+
+
+def _escaped(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_plain(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+
+
+def _written(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
