@@ -109,7 +109,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
     estimator_errors_ : ndarray of shape (n_runs, n_iter)
         D-weighted error of each hypothesis, filled up alike.
     history_ : dict of str to ndarray
-        ``"log_loss"``, (n_runs, n_iter_ + 1): the logarithm of eq. (4) before the first and after
+        ``"log_loss"``, (n_runs, n_iter + 1): the logarithm of eq. (4) before the first and after
         every round; a run that ended early keeps its last one.
     row_weights_ : ndarray of shape (n_runs, n_rows)
         The final D: which rows still carry their session's label.
