@@ -75,3 +75,29 @@ def scripted() -> type[ScriptedLearner]:
 @pytest.fixture
 def shifted() -> TransferData:
     return make_shifted_domains(300, 40, random_state=3)
+
+
+@pytest.fixture
+def two_sources():
+    """A source like the target, and one with all labels wrong."""
+    near = make_shifted_domains(150, 30, angle=10, random_state=0)
+    far = make_shifted_domains(150, 0, angle=10, random_state=1)
+    X = np.vstack([near.X, far.X])
+    y = np.r_[near.y, 1 - far.y]
+    return X, y, np.r_[near.domains, np.full(150, "far")]
+
+
+@pytest.fixture
+def regression_task():
+    """A source that is half right, a small target, and rows to test on."""
+
+    def make(seed=0, shift=1.0, n_source=150, n_target=25):
+        rng = np.random.RandomState(seed)
+        X = rng.uniform(size=(n_source + n_target + 400, 2))
+        domains = np.repeat(["old", "new", "test"], [n_source, n_target, 400])
+        y = np.sin(5 * X[:, 0]) + X[:, 1] + shift * (domains == "old") * (X[:, 0] > 0.5)
+        y += 0.05 * rng.normal(size=len(y))
+        train, test = domains != "test", domains == "test"
+        return X[train], y[train], domains[train], X[test], y[test]
+
+    return make

@@ -9,6 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from groupwise import HistTrees
 from groupwise.boosting import LinearLearner
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.testing import parametrize_with_group_checks
@@ -76,7 +77,15 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks(ESTIMATORS)
+TWO_CLASSES = [
+    TrAdaBoostClassifier(HistTrees(2, n_jobs=1), n_estimators=4),
+    TrAdaBoostClassifier(n_estimators=6, early_stopping=True),
+    WeightedTransferClassifier(weighting="union"),
+    SafeTrAdaBoostClassifier(TrAdaBoostClassifier(HistTrees(1, n_jobs=1), n_estimators=2), cv=2),
+]
+
+
+@parametrize_with_group_checks([*ESTIMATORS, *TWO_CLASSES])
 def test_group_contract(estimator, check):
     check(estimator)
 

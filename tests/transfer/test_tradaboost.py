@@ -275,9 +275,9 @@ def test_three_classes_by_hand(scripted):
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
 
 
-def test_three_classes_no_better_than_chance(scripted):
+def test_three_classes_no_better_than_guessing(scripted):
     learner = scripted([np.zeros(6, int)])
-    with pytest.raises(GroupDataError, match="no better than chance"):
+    with pytest.raises(GroupDataError, match="no better than guessing"):
         TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
             X, np.array([0, 1, 1, 1, 2, 2]), domains=DOMAINS
         )
@@ -552,6 +552,30 @@ def test_early_stopping_keeps_the_best_number_of_rounds(shifted):
     assert (shifted.domains[held] == "target").all()
     errors = [np.mean(p[held] != shifted.y[held]) for p in clf.staged_predict(shifted.X)]
     assert errors[-1] == min(errors)
+
+
+def test_held_out_rows_do_not_go_by_the_order_of_rows(shifted):
+    order = np.random.RandomState(0).permutation(len(shifted.y))
+    one, two = (
+        TrAdaBoostClassifier(
+            n_estimators=8, target_domain="target", early_stopping=True, random_state=0
+        ).fit(shifted.X[rows], shifted.y[rows], domains=shifted.domains[rows])
+        for rows in (slice(None), order)
+    )
+    np.testing.assert_array_equal(one.row_weights_[order] == 0.0, two.row_weights_ == 0.0)
+    np.testing.assert_allclose(
+        one.decision_function(shifted.X), two.decision_function(shifted.X), rtol=1e-9
+    )
+
+
+def test_staged_scores_count_target_rows(shifted):
+    clf = TrAdaBoostClassifier(n_estimators=4, target_domain="target", random_state=0)
+    clf.fit(shifted.X, shifted.y, domains=shifted.domains)
+    scores = list(clf.staged_score(shifted.X, shifted.y, shifted.domains))
+    rows = shifted.domains == "target"
+    by_hand = [np.mean(y[rows] == shifted.y[rows]) for y in clf.staged_predict(shifted.X)]
+    np.testing.assert_allclose(scores, by_hand)
+    assert scores[-1] == clf.score(shifted.X, shifted.y, shifted.domains)
 
 
 def test_early_stopping_with_soft_hypotheses_of_three_classes():

@@ -15,7 +15,13 @@ from groupwise.boosting.rounds import LEAST_ERROR, step_size
 from groupwise.boosting.staged import StagedMixin
 from groupwise.boosting.votes import vote_proba
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice, check_flag, check_known_classes, check_number
+from groupwise.inputs import (
+    GroupedRows,
+    check_choice,
+    check_flag,
+    check_known_classes,
+    check_number,
+)
 from groupwise.losses import SessionLoss
 from groupwise.rules import Rule, get_rule
 
@@ -72,6 +78,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
               \sum_j \exp(-y_i H(x_{ij}))
 
     by rounds of weighted classification: a row weighs much only while its session is wrong.
+    Sessions are the ``groups`` of :meth:`fit`; with each row a session this is AdaBoost.
 
     Parameters
     ----------
@@ -161,23 +168,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SBoostClassifier":
-        """Fit to rows and their sessions' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The session's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Session ids. ``None``: each row is a session, which is AdaBoost.
-
-        Returns
-        -------
-        self : SBoostClassifier
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: GroupedRows) -> None:
         one_run = len(data.classes) == 2 or self.multiclass == "samme"
         codes = range(len(data.classes))
         targets = [data.y_row] if one_run else [(data.y_row == k).astype(np.intp) for k in codes]
@@ -195,7 +186,6 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
             ensembles.append(run.combine(rounds.alphas))
             boosted.append(rounds)
         self._store(ensembles, boosted)
-        return self
 
     def _store(self, ensembles: list[Ensemble], boosted: list[_Figure3]) -> None:
         self.ensemble_ = ensembles[0] if len(ensembles) == 1 else OneVsRest(ensembles)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import Ensemble, Run, boost
 from groupwise.boosting.rounds import row_loss
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_number
+from groupwise.inputs import DomainRows, check_number
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner, initial_share, starting_weights
 from groupwise.transfer.rounds import Algorithm1, RoundPlan, first_of_best
@@ -109,34 +109,11 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         self.initial = initial
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "MultiSourceTrAdaBoostClassifier":
-        """Fit to labelled rows of the target and of several sources.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            For a learner that uses them.
-
-        Returns
-        -------
-        self : MultiSourceTrAdaBoostClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         initial_share(self.initial)
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
         learner = self._learner(data, self.estimator)
@@ -154,7 +131,7 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:
             raise GroupDataError(
-                "no source's first hypothesis is better than chance on the rows of the target "
+                "no source's first hypothesis is better than guessing on the rows of the target "
                 "domain; initial='equal_mass' gives them more weight"
             )
         self.n_iter_ = rounds.n_kept
@@ -165,7 +142,6 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         chosen = np.array(run.chosen[: self.n_iter_])
         self.sources_ = data.domains.names[codes[chosen]] if len(codes) else np.array([])
         self.ensemble_ = run.combine(rounds.alphas[: self.n_iter_])
-        return self
 
 
 @dataclass

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from groupwise._typing import Ids
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
 from groupwise.inputs import DomainRows, check_number
@@ -181,7 +182,7 @@ def _held_out(
     candidates: Mapping[str, BaseTransferClassifier], data: DomainRows, folds: list[Split]
 ) -> dict[str, _HeldOutErrors]:
     """Every candidate on the same held-out rows of the target."""
-    found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
+    found: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in candidates}
     for train, test in folds:
         part, truth = data.take(train), data.classes[data.y_row[test]]
         for name, candidate in candidates.items():
@@ -199,10 +200,9 @@ def _held_out(
 
 def fit_to_rows(model: Model, data: DomainRows) -> Model:
     """Fit another transfer classifier to rows that have been checked."""
-    if data.n_source:
-        domains = data.domains.spread(data.domains.names)
-    else:
-        only = 0 if model.target_domain is None else model.target_domain
+    domains: Ids = data.domains
+    if not data.n_source:
+        only: Any = 0 if model.target_domain is None else model.target_domain
         domains = [only] * len(data.y_row)
     return model.fit(
         data.X,

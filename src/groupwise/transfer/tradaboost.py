@@ -5,11 +5,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import RandomState
 from groupwise.boosting import Run, boost
 from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
@@ -183,35 +183,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         chosen: dict[str, Any] = {"initial": "equal_mass", "hypotheses": "soft", "vote": "all"}
         return cls(estimator, **{**chosen, **parameters})
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "TrAdaBoostClassifier":
-        """Fit to labelled rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row; all but ``target_domain`` are source. ``None``: all rows are
-            of the target, which is AdaBoost.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            Rows of the target without labels, for a learner that uses them
-            (:class:`TransductiveSVC`).
-
-        Returns
-        -------
-        self : TrAdaBoostClassifier
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
         learner = self._learner(data, self.estimator, hypotheses=self.hypotheses)
@@ -226,11 +198,10 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:
             raise GroupDataError(
-                "the first hypothesis is no better than chance on the target domain's rows; "
+                "the first hypothesis is no better than guessing on the target domain's rows; "
                 "initial='equal_mass' gives them more weight"
             )
         self._store(rounds, run, data, held_out)
-        return self
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
@@ -275,7 +246,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
                 "never moved, only misclassified source rows lost some; hypotheses='soft' "
                 "or a weaker learner lets boosting work",
                 PerfectTargetWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._say_if_worse_than_guessing(data)
 
@@ -291,5 +262,5 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
                 f"{'vote=' + repr('all') + ', ' if half else ''}TrAdaBoostClassifier.fading() or "
                 "SafeTrAdaBoostClassifier, which compares with plain fits on held-out rows",
                 WorseThanGuessingWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
