@@ -20,6 +20,7 @@ from rich.console import Console as RichConsole
 from rich.progress import track
 from rich.table import Table
 
+from groupwise.cli import stop_at_once
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.exceptions import GroupDataError
 from groupwise.files import write_text
@@ -111,7 +112,7 @@ def one_line_errors() -> Iterator[None]:
 
     With the variable GROUPWISE_DEBUG set, everything keeps its traceback.
     """
-    previous = _catch_termination()
+    previous = _catch_signals()
     try:
         yield
     except KeyboardInterrupt:
@@ -136,8 +137,8 @@ def one_line_errors() -> Iterator[None]:
             raise
         _fail(str(error) or type(error).__name__, 1)
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def command_line() -> str:
@@ -153,16 +154,23 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-def _catch_termination() -> Any:
-    """Let ``kill`` end a command as Ctrl-C does, so that no file is left half written."""
+def _catch_signals() -> dict[int, Any]:
+    """Let Ctrl-C, and ``kill`` like it, end a command so that no file is left half written.
+
+    Returns the handlers before.
+    """
 
     def stop(_signum: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
+    previous: dict[int, Any] = {}
     try:
-        return signal.signal(signal.SIGTERM, stop)
+        previous[signal.SIGTERM] = signal.signal(signal.SIGTERM, stop)
+        if signal.getsignal(signal.SIGINT) is stop_at_once:
+            previous[signal.SIGINT] = signal.signal(signal.SIGINT, stop)
     except ValueError:  # not in the main thread: signals are somebody else's business
-        return None
+        pass
+    return previous
 
 
 def check_folder(*paths: Path | None) -> None:
