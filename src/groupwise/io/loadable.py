@@ -45,7 +45,6 @@ OWN = {
     "groupwise.measures.measure_stumps": "MeasureStumps StumpEnsemble",
     "groupwise.measures.svm_perf": "SVMPerfClassifier",
     "groupwise.measures.threshold": "ThresholdTunedClassifier",
-    "groupwise.metrics.aggregate": "GroupMean GroupQuantile WorstGroup",
     "groupwise.metrics.counts": "Accuracy BalancedAccuracy FBeta Matthews",
     "groupwise.metrics.ranking": "AveragePrecision NDCG PrecisionAtK ROCArea",
     "groupwise.model_selection": "WholeGroupKFold WholeGroupShuffleSplit",

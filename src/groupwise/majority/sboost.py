@@ -110,13 +110,13 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         ``"ovr"`` with three classes or more.
     n_iter_ : int
         Rounds kept (of the longest run).
-    estimator_weights_ : ndarray of shape (n_runs, n_iter_)
+    estimator_weights_ : ndarray of shape (n_runs, n_iter)
         The :math:`\alpha_t`. There is one run, or one per class for ``"ovr"`` with three classes or
         more; a run that ended early is filled up with zeros.
-    estimator_errors_ : ndarray of shape (n_runs, n_iter_)
+    estimator_errors_ : ndarray of shape (n_runs, n_iter)
         D-weighted error of each hypothesis, filled up alike.
     history_ : dict of str to ndarray
-        ``"log_loss"``, (n_runs, n_iter_ + 1): the logarithm of eq. (4) before the first and after
+        ``"log_loss"``, (n_runs, n_iter + 1): the logarithm of eq. (4) before the first and after
         every round; a run that ended early keeps its last one.
     row_weights_ : ndarray of shape (n_runs, n_rows)
         The final D: which rows still carry their session's label.

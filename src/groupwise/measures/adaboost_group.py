@@ -116,9 +116,9 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasureC
         The weighted hypotheses.
     n_iter_ : int
         Rounds kept.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         The :math:`\alpha_t`.
-    history_ : dict of str to ndarray of shape (n_iter_,)
+    history_ : dict of str to ndarray of shape (n_iter,)
         ``"hypothesis_measure"``: :math:`\varphi_t = \sum_i D_t(i) E_i(h_t)`. ``"measure"``: mean
         measure of :math:`f_t` on the training groups. ``"bound"``: Theorem 1, below which the
         measure never is; vacuous (negative) from about the second round, since

@@ -107,7 +107,7 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasur
     ensemble_ : Ensemble
     n_iter_ : int
         Rounds kept.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         The :math:`\alpha_t`.
     history_ : dict of str to ndarray
         Of each round grown: ``"measure"``, the mean measure of the training groups; with

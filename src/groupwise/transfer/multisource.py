@@ -56,10 +56,10 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
     domain_names_ : ndarray of shape (n_domains,)
     n_iter_ : int
         Rounds kept.
-    sources_ : ndarray of shape (n_iter_,)
+    sources_ : ndarray of shape (n_iter,)
         The source that each round's hypothesis was learnt from.
-    estimator_errors_ : ndarray of shape (n_iter_,)
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
     history_ : dict of str to ndarray
         ``"domain_mass"`` and ``"effective_source_rows"``, as for :class:`TrAdaBoostClassifier`.

@@ -99,12 +99,12 @@ class TrAdaBoostRegressor(  # type: ignore[misc]  # domains in the place of grou
         Of all rounds.
     n_iter_ : int
         Rounds kept.
-    estimator_errors_ : ndarray of shape (n_iter_,)
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`\ln(1/\beta_t)`.
     domain_names_ : ndarray of shape (n_domains,)
     history_ : dict of str to ndarray
-        ``"domain_mass"``, (n_iter_ + 1, n_domains): each domain's share of all weight, before the
+        ``"domain_mass"``, (n_iter + 1, n_domains): each domain's share of all weight, before the
         first and after every round.
     row_weights_ : ndarray of shape (n_rows,)
 

@@ -59,10 +59,10 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         Kept by phase I.
     n_iter_ : int
         Rounds of phase II.
-    sources_ : ndarray of shape (n_iter_,)
+    sources_ : ndarray of shape (n_iter,)
         The source of each round's hypothesis; empty without sources.
-    estimator_errors_ : ndarray of shape (n_iter_,)
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
 
     Notes

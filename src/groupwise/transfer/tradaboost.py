@@ -92,16 +92,16 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         of them) where not all vote.
     n_iter_ : int
         Rounds kept: up to the last one that has a vote.
-    estimator_errors_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
         :math:`\epsilon_t`.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`\ln(1/\beta_t)`, negative where a hypothesis votes reversed.
     source_beta_ : float
         :math:`\beta`.
     domain_names_ : ndarray of shape (n_domains,)
     history_ : dict of str to ndarray
-        Before the first and after every round: ``"domain_mass"``, (n_iter_ + 1, n_domains), each
-        domain's share of all weight; ``"effective_source_rows"``, (n_iter_ + 1,),
+        Before the first and after every round: ``"domain_mass"``, (n_iter + 1, n_domains), each
+        domain's share of all weight; ``"effective_source_rows"``, (n_iter + 1,),
         :math:`(\sum w_i)^2 / \sum w_i^2` over the source rows.
     row_weights_ : ndarray of shape (n_rows,)
         The weights after the last round, with sum 1 (rows of ``sample_weight`` 0 left out).

@@ -92,7 +92,7 @@ class TwoStageTrAdaBoostRegressor(  # type: ignore[misc]  # domains in the place
     estimators_ : list of regressors
     n_iter_ : int
         Rounds of the best step.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
     best_index_ : int
         The best step, counted from 0.
     cv_results_ : dict of str to ndarray of shape (n_steps,)
