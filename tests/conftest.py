@@ -18,6 +18,27 @@ from groupwise import Groups
 from groupwise.datasets import GroupedData, data_folder, make_sessions
 from groupwise.rules import get_rule
 
+# What starts processes, clusters or browsers, runs the documentation, repeats papers, or asks every
+# estimator everything: `python -m pytest -m "not slow"` leaves it out. Others are marked one by one.
+SLOW = (
+    "cli/",
+    "dask/",
+    "jobs/test_scores.py",
+    "report/",
+    "reproductions/",
+    "security/",
+    "test_contract.py",
+    "test_docs.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(here).as_posix()
+        if path.startswith(SLOW) or path.endswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture
 def sessions() -> GroupedData:
