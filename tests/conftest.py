@@ -19,7 +19,8 @@ from groupwise.datasets import GroupedData, data_folder, make_sessions
 from groupwise.rules import get_rule
 
 # What starts processes, clusters or browsers, runs the documentation, repeats papers, or asks every
-# estimator everything: `python -m pytest -m "not slow"` leaves it out. Others are marked one by one.
+# estimator everything: `python -m pytest -m "not slow"` leaves it out. Others are marked where they
+# stand.
 SLOW = (
     "cli/",
     "dask/",

@@ -28,7 +28,6 @@ OWN = {
     "groupwise.jobs.model": "TableModel",
     "groupwise.jobs.supervision": "Majority Measure Presence Proportions Transfer",
     "groupwise.kernels.features": "LandmarkFeatures",
-    "groupwise.inputs.rows": "CategoryColumns",
     "groupwise.kernels.gram": "Kernel",
     "groupwise.losses.majority": "MajorityLoss",
     "groupwise.losses.presence": "NoisyOrLoss SmoothMaxLoss",
