@@ -139,3 +139,21 @@ def postgres(tmp_path_factory):
     yield f"postgresql://postgres:secret@/postgres?host={folder}"
     run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
     shutil.rmtree(folder, ignore_errors=True)
+
+
+SLOW = (
+    "dask/",
+    "reproductions/",
+    "report/",
+    "cli/",
+    "security/",
+    "test_docs.py",
+    "test_contract.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark by place what ``-m "not slow"`` leaves out."""
+    for item in items:
+        if any(part in item.path.as_posix() for part in SLOW):
+            item.add_marker(pytest.mark.slow)
