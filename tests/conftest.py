@@ -18,28 +18,6 @@ from groupwise import Groups
 from groupwise.datasets import GroupedData, data_folder, make_sessions
 from groupwise.rules import get_rule
 
-# What starts processes, clusters or browsers, runs the documentation, repeats papers, or asks every
-# estimator everything: `python -m pytest -m "not slow"` leaves it out. Others are marked where they
-# stand.
-SLOW = (
-    "cli/",
-    "dask/",
-    "jobs/test_scores.py",
-    "report/",
-    "reproductions/",
-    "security/",
-    "test_contract.py",
-    "test_docs.py",
-)
-
-
-def pytest_collection_modifyitems(items):
-    here = Path(__file__).parent
-    for item in items:
-        path = item.path.relative_to(here).as_posix()
-        if path.startswith(SLOW) or path.endswith(SLOW):
-            item.add_marker(pytest.mark.slow)
-
 
 @pytest.fixture
 def sessions() -> GroupedData:
@@ -141,19 +119,24 @@ def postgres(tmp_path_factory):
     shutil.rmtree(folder, ignore_errors=True)
 
 
+# What starts processes, clusters or browsers, runs the documentation, repeats papers, or asks every
+# estimator everything; other slow tests are marked where they stand.
 SLOW = (
-    "dask/",
-    "reproductions/",
-    "report/",
     "cli/",
+    "dask/",
+    "jobs/test_scores.py",
+    "report/",
+    "reproductions/",
     "security/",
-    "test_docs.py",
     "test_contract.py",
+    "test_docs.py",
 )
 
 
 def pytest_collection_modifyitems(items):
     """Mark by place what ``-m "not slow"`` leaves out."""
+    here = Path(__file__).parent
     for item in items:
-        if any(part in item.path.as_posix() for part in SLOW):
+        path = item.path.relative_to(here).as_posix()
+        if path.startswith(SLOW) or path.endswith(SLOW):
             item.add_marker(pytest.mark.slow)
