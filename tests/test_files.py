@@ -7,14 +7,14 @@ import zlib
 
 import pytest
 
-from groupwise.files import is_part, write_text, written_whole
+from groupwise.files import atomic_write, is_part, write_text
 
 
 def test_whole_or_not_at_all(tmp_path):
     path = tmp_path / "a.txt"
     write_text(path, "first")
     for error in (ValueError, KeyboardInterrupt):
-        with pytest.raises(error), written_whole(path) as part:
+        with pytest.raises(error), atomic_write(path) as part:
             part.write_text("half of the sec")
             raise error
     assert path.read_text() == "first"
@@ -23,13 +23,13 @@ def test_whole_or_not_at_all(tmp_path):
 
 def test_errors_name_the_file(tmp_path):
     path = tmp_path / "a.txt"
-    with pytest.raises(OSError, match=r"No space left.*a\.txt'"), written_whole(path):
+    with pytest.raises(OSError, match=r"No space left.*a\.txt'"), atomic_write(path):
         raise OSError(28, "No space left on device")
-    with pytest.raises(OSError, match=r"b\.txt"), written_whole(path):
+    with pytest.raises(OSError, match=r"b\.txt"), atomic_write(path):
         raise FileNotFoundError(2, "No such file", "b.txt")
     with (
         pytest.raises(FileNotFoundError, match=r"gone.a\.txt"),
-        written_whole(tmp_path / "gone/a.txt"),
+        atomic_write(tmp_path / "gone/a.txt"),
     ):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -49,8 +49,8 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("first")
     program = (
-        "import os, signal, sys\nfrom groupwise.files import written_whole\n"
-        "with written_whole(sys.argv[1]) as part:\n"
+        "import os, signal, sys\nfrom groupwise.files import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as part:\n"
         "    part.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(path)], env=os.environ, timeout=60)

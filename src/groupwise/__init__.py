@@ -6,7 +6,7 @@ Every module below is an attribute of the package, loaded when it is first asked
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from groupwise import (

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["is_part", "write_text", "written_whole"]
+__all__ = ["atomic_write", "is_part", "write_text"]
 
 _PART = re.compile(r"\.(?P<name>.+)\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\w+\.part$", re.DOTALL)
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """Give a name to write to; what lies there replaces ``path`` when the block ends well.
 
     Whatever goes wrong (an error, Ctrl-C, a full disk), ``path`` stays as it was and nothing is
@@ -27,7 +27,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "notes.txt"
-    >>> with written_whole(target) as part:
+    >>> with atomic_write(target) as part:
     ...     _ = part.write_text("all of it")
     >>> target.read_text()
     'all of it'
@@ -59,13 +59,13 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file, whole or not at all."""
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)
 
 
 def is_part(path: Path, of: str | None = None) -> bool:
-    """Whether a file is one that :func:`written_whole` began, of the file called ``of``."""
+    """Whether a file is one that :func:`atomic_write` began, of the file called ``of``."""
     found = _PART.match(path.name)
     return found is not None and (of is None or found["name"] == of[:150])
 

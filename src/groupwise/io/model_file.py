@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from groupwise.files import written_whole
+from groupwise.files import atomic_write
 from groupwise.io.errors import ModelFileError
 from groupwise.io.nodes import check_tree
 from groupwise.io.sizes import check_arrays, check_sizes, read_bounded
@@ -60,7 +60,7 @@ def save_model(model: Any, path: str | Path, *, result: str | None = None) -> Pa
     """
     import skops.io  # slow to load, and most commands need no model
 
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         skops.io.dump(model, part)
         with zipfile.ZipFile(part, "a") as file:
             try:

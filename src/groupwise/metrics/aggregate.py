@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import Ids
 from groupwise.groups import Groups
-from groupwise.inputs import check_groups, check_known_classes, check_number
+from groupwise.inputs import check_groups, check_number, class_codes
 from groupwise.metrics.measure import GroupMeasure, MeasureLike, get_measure
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "GroupScores",
     "WorstGroup",
     "bootstrap_interval",
-    "class_positions",
     "get_aggregate",
     "score_groups",
 ]
@@ -245,7 +244,7 @@ def score_groups(
     labels = np.asarray(y)
     encoded = check_groups(groups, len(labels))
     if classes is not None:
-        labels = class_positions(labels, classes, encoded)
+        labels = class_codes(labels, np.asarray(classes), encoded)
     value_group = measure(labels, score_row, encoded)
     table = pd.DataFrame(
         {"size": encoded.sizes, "value": value_group}, index=pd.Index(encoded.names, name="group")
@@ -259,14 +258,6 @@ def score_groups(
         interval=aggregate.interval(value_group, level=level, random_state=random_state),
         level=level,
     )
-
-
-def class_positions(y: ArrayLike, classes: ArrayLike, groups: Groups) -> NDArray[np.intp]:
-    """Where each label stands in ``classes``, in any order; an unknown one is an error."""
-    labels, known = np.asarray(y), np.asarray(classes)
-    check_known_classes(labels, known, groups)
-    order = np.argsort(known)
-    return order[np.searchsorted(known, labels, sorter=order)]
 
 
 def _one_group(n_rows: int) -> Groups:

@@ -19,9 +19,10 @@ from groupwise.inputs import (
     check_flag,
     check_groups,
     check_known_classes,
+    class_codes,
     find_target_rows,
 )
-from groupwise.metrics.aggregate import Aggregate, class_positions, get_aggregate
+from groupwise.metrics.aggregate import Aggregate, get_aggregate
 from groupwise.metrics.measure import GroupMeasure, get_measure
 from groupwise.rules import Rule, get_rule
 
@@ -112,7 +113,7 @@ class _RowPredictions:
     def proba_row(self) -> NDArray[Any]:
         if hasattr(self.model, "predict_proba"):
             return np.asarray(self.model.predict_proba(self.X))
-        return np.eye(len(self.classes))[class_positions(self.y_row, self.classes, self.groups)]
+        return np.eye(len(self.classes))[class_codes(self.y_row, self.classes, self.groups)]
 
     @cached_property
     def score_row(self) -> NDArray[Any]:
@@ -214,7 +215,7 @@ class _MeasureScorer(Scorer):
         get_aggregate(self.aggregate)
 
     def _value(self, predicted: _Predictions, y: ArrayLike) -> float:
-        y_code = class_positions(y, predicted.classes, predicted.groups)
+        y_code = class_codes(y, predicted.classes, predicted.groups)
         value_group = get_measure(self.metric)(y_code, predicted.score_row, predicted.groups)
         return get_aggregate(self.aggregate)(value_group)
 
@@ -251,7 +252,7 @@ class _MeasureOfRowsScorer(Scorer):
         get_measure(self.metric)
 
     def _value(self, predicted: _Predictions, y: ArrayLike) -> float:
-        y_code = class_positions(y, predicted.classes, predicted.groups)
+        y_code = class_codes(y, predicted.classes, predicted.groups)
         together = Groups(np.zeros(len(y_code), dtype=np.intp))
         return float(get_measure(self.metric)(y_code, predicted.score_row, together)[0])
 

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
-from groupwise.files import written_whole
+from groupwise.files import atomic_write
 from groupwise.tables.errors import TableError
 
 __all__ = ["check_writable", "spreadsheet_safe", "write_table"]
@@ -103,6 +103,6 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> Path:
     path = check_writable(path)
     table = pa.Table.from_pandas(frame, preserve_index=False)
     # a stream, as Arrow takes a path for UTF-8 and not every locale gives one
-    with written_whole(path) as part, part.open("wb") as sink:
+    with atomic_write(path) as part, part.open("wb") as sink:
         _WRITERS[path.suffix.lower()](table, sink)
     return path
