@@ -85,6 +85,18 @@ def above_group_mean():
     return AboveGroupMean()
 
 
+@pytest.fixture(scope="session")
+def run():
+    """Run a command in this process; the two streams apart."""
+    from typer.testing import CliRunner
+
+    from groupwise.cli.app import app
+
+    return lambda *arguments, **options: CliRunner().invoke(
+        app, [str(a) for a in arguments], **options
+    )
+
+
 def _postgres_programs() -> Path | None:
     found = shutil.which("initdb")
     if found:

@@ -1,13 +1,16 @@
 """The package itself: its names, and what loading it costs."""
 
+import ast
 import importlib
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import groupwise
+from groupwise.testing import all_estimators
 
 SLOW = ("dask", "lightgbm", "matplotlib", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "skops")
 
@@ -59,3 +62,14 @@ def test_every_subpackage_is_an_attribute():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'forest'"):
         groupwise.forest  # noqa: B018
+
+
+def test_the_checks_are_asked_of_every_estimator():
+    """scikit-learn's checks and the library's own, model files among them: see test_contract.py."""
+    named = {
+        node.id
+        for path in Path(__file__).parent.rglob("test_contract.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name)
+    }
+    assert set(all_estimators()) <= named

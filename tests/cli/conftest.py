@@ -1,17 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
-
-from groupwise.cli import app
-
-
-@pytest.fixture(scope="session")
-def run():
-    """Run a command; the two streams apart."""
-    return lambda *arguments, **options: CliRunner().invoke(
-        app, [str(a) for a in arguments], **options
-    )
 
 
 @pytest.fixture(scope="session")

@@ -71,9 +71,8 @@ def in_scikit_learn(measure, y, score):
 
 @pytest.mark.parametrize("measure", LABEL + RANKING, ids=repr)
 @pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_agrees_with_scikit_learn_group_by_group(measure, tied, seed):
-    y, score, groups = rows(seed, tied=tied)
+def test_agrees_with_scikit_learn_group_by_group(measure, tied):
+    y, score, groups = rows(0, tied=tied)
     value = measure(y, score, groups)
     names = np.unique(groups)
     expected = np.array(

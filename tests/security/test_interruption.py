@@ -1,5 +1,6 @@
 """Killed, interrupted, forked and started in odd surroundings."""
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -35,54 +36,79 @@ def table(tmp_path_factory):
     return path
 
 
-def compare(table, folder, *more, **options):
-    return command("compare", table, "-g", "session", "-l", "kind", "-m", "naive-logistic",
-                   "--folds", 2, "--no-search", "-q", "-o", folder, *more, **options)  # fmt: skip
+@pytest.fixture
+def compare(run, table):
+    def words(folder, *more):
+        return ["compare", table, "-g", "session", "-l", "kind", "-m", "naive-logistic", "--folds",
+                2, "--no-search", "-q", "-o", folder, *more]  # fmt: skip
+
+    def compare(folder, *more, program=None):
+        if program is None:
+            return run(*words(folder, *more))
+        return command(*words(folder, *more), program=program)
+
+    return compare
 
 
-STOPS = {
-    "kill": "os.kill(os.getpid(), 9)",
-    "disk": "raise OSError(28, 'No space left on device')",
-    "ctrl-c": "raise KeyboardInterrupt",
-}
+# ``os.replace`` is the moment a file becomes whole; it stops at one of the writes.
 
 
-@pytest.mark.parametrize("how", STOPS)
 @pytest.mark.parametrize("at", [1, 2])
-def test_a_comparison_continues(table, tmp_path, how, at):
-    """``os.replace`` is the moment a file becomes whole; it stops at one of the writes."""
+def test_a_killed_comparison_continues(compare, tmp_path, at):
     program = (
-        f"import os\nreally, n = os.replace, 0\ndef stop(*a):\n    global n\n    n += 1\n"
-        f"    if n == {at}: {STOPS[how]}\n    return really(*a)\nos.replace = stop\n" + PROGRAM
+        "import os\nreally, n = os.replace, 0\ndef stop(*a):\n    global n\n    n += 1\n"
+        f"    if n == {at}: os.kill(os.getpid(), 9)\n    return really(*a)\nos.replace = stop\n"
     )
     folder = tmp_path / "c"
-    assert compare(table, folder, program=program).returncode != 0
-    done = compare(table, folder)
-    assert done.returncode == 0, done.stderr
+    assert compare(folder, program=program + PROGRAM).returncode == -9
+    check_continues(compare, folder)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_stopped_comparison_continues(compare, tmp_path, monkeypatch, error, at):
+    writes = itertools.count(1)
+    really = os.replace
+
+    def stop(*paths):
+        if next(writes) == at:
+            raise error
+        return really(*paths)
+
+    folder = tmp_path / "c"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stop)
+        assert compare(folder).exit_code in (5, 130)
+    check_continues(compare, folder)
+
+
+def check_continues(compare, folder):
+    done = compare(folder)
+    assert done.exit_code == 0, done.stderr
     assert (folder / "result.json").exists() and not list(folder.rglob("*.part"))
 
 
-def test_a_folder_of_somebody_else_is_still_refused(table, tmp_path):
+def test_a_folder_of_somebody_else_is_still_refused(compare, tmp_path):
     folder = tmp_path / "c"
     for name in ("notes.txt", ".plan.json.part", "folds/mine.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("mine")
-        done = compare(table, folder)
-        assert done.returncode == 3 and b"is not empty" in done.stderr
+        done = compare(folder)
+        assert done.exit_code == 3 and "is not empty" in done.stderr
         (folder / name).unlink()
 
 
-def test_folds_of_another_plan_are_not_mixed_in(table, tmp_path):
+def test_folds_of_another_plan_are_not_mixed_in(compare, tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
-    assert compare(table, one, "--seed", 1).returncode == 0
-    assert compare(table, other, "--seed", 2).returncode == 0
+    assert compare(one, "--seed", 1).exit_code == 0
+    assert compare(other, "--seed", 2).exit_code == 0
     fold = "folds/naive-logistic.0.json"
     (one / fold).write_bytes((other / fold).read_bytes())
     (one / "result.json").unlink()
-    done = compare(table, one, "--seed", 1)
-    assert done.returncode == 3 and b"another plan" in done.stderr
+    done = compare(one, "--seed", 1)
+    assert done.exit_code == 3 and "another plan" in done.stderr
     (one / fold).unlink()
-    assert compare(table, one, "--seed", 1).returncode == 0
+    assert compare(one, "--seed", 1).exit_code == 0
     content = json.loads((one / "result.json").read_text())
     assert "plan" not in content["methods"]["naive-logistic"][0]
 

@@ -51,16 +51,8 @@ def test_what_a_terminal_would_obey_is_written_out():
     assert as_text(os.fsdecode("é".encode())) == "é"
 
 
-def command(*arguments, **options):
-    program = "import groupwise.cli; groupwise.cli.main()"
-    return subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        **{"capture_output": True, "timeout": 120, **options},
-    )
-
-
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
+def table(run, tmp_path_factory):
     """Groups with names that somebody thought about."""
     rng = np.random.RandomState(0)
     names = ["=cmd|'/C calc'!A0", "\x1b]0;PWNED\x07x", "@x", "-1+1", *map(str, range(36))]
@@ -70,30 +62,34 @@ def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / "t.parquet"
     frame.to_parquet(path)
     model = path.parent / "m.skops"
-    done = command("fit", path, "-g", "session", "-l", "kind", "-m", "naive-logistic", "--folds", 2,
+    done = run("fit", path, "-g", "session", "-l", "kind", "-m", "naive-logistic", "--folds", 2,
                    "-o", model)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert b"\x1b" not in done.stdout and b"\x07" not in done.stdout + done.stderr
+    assert done.exit_code == 0, done.stderr
+    assert "\x1b" not in done.stdout and "\x07" not in done.stdout + done.stderr
     return path
 
 
-def test_commands_print_no_escapes(table, tmp_path):
+def test_commands_print_no_escapes(run, table, tmp_path):
     model = table.parent / "m.skops"
-    done = command("predict", model, table, "--level", "group", "-o", tmp_path / "o.csv")
-    assert done.returncode == 0, done.stderr
+    done = run("predict", model, table, "--level", "group", "-o", tmp_path / "o.csv")
+    assert done.exit_code == 0, done.stderr
     text = (tmp_path / "o.csv").read_text()
     assert "'=cmd" in text and "'@x" in text and "'-1+1" in text
     for words in (["describe", table, "-g", "session", "-l", "kind"], ["evaluate", model, table]):
-        done = command(*words)
-        assert done.returncode == 0 and b"\x07" not in done.stdout + done.stderr, done.stderr
-    done = command("describe", tmp_path / "\x1b[2J.csv")
-    assert done.returncode == 3 and b"\x1b" not in done.stderr and b"\\x1b[2J" in done.stderr
+        done = run(*words)
+        assert done.exit_code == 0 and "\x07" not in done.stdout + done.stderr, done.stderr
+    done = run("describe", tmp_path / "\x1b[2J.csv")
+    assert done.exit_code == 3 and "\x1b" not in done.stderr and "\\x1b[2J" in done.stderr
 
 
 def test_a_terminal_is_shown_csv_without_escapes(table):
     leader, follower = pty.openpty()
-    done = command("predict", table.parent / "m.skops", table, "--level", "group",
-                   capture_output=False, stdout=follower, stderr=subprocess.PIPE)  # fmt: skip
+    program = "import groupwise.cli; groupwise.cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "predict", table.parent / "m.skops", table,
+         "--level", "group"],
+        stdout=follower, stderr=subprocess.PIPE, timeout=120,
+    )  # fmt: skip
     os.close(follower)
     shown = os.read(leader, 1 << 16)
     os.close(leader)
@@ -101,7 +97,7 @@ def test_a_terminal_is_shown_csv_without_escapes(table):
     assert b"\x1b" not in shown and b"\\x1b]0;PWNED" in shown
 
 
-def test_inputs_and_foreign_files_are_not_replaced(table, tmp_path):
+def test_inputs_and_foreign_files_are_not_replaced(run, table, tmp_path):
     model, mine = table.parent / "m.skops", tmp_path / "keep.txt"
     mine.write_text("my notes")
     copy = tmp_path / "t.parquet"
@@ -123,12 +119,12 @@ def test_inputs_and_foreign_files_are_not_replaced(table, tmp_path):
     ]
     before = {path: path.read_bytes() for path in (copy, mine, model)}
     for case in cases:
-        done = command(*case)
-        assert done.returncode == 2 and b"--force" in done.stderr, (case, done.stderr)
+        done = run(*case)
+        assert done.exit_code == 2 and "--force" in done.stderr, (case, done.stderr)
     assert {path: path.read_bytes() for path in before} == before
-    assert command("fit", copy, *roles, "-o", mine, "--force").returncode == 0
-    assert command("fit", copy, *roles, "-o", mine).returncode == 0  # a model is replaced
-    assert command("predict", model, copy, "-o", copy, "--force", "-q").returncode == 0
+    assert run("fit", copy, *roles, "-o", mine, "--force").exit_code == 0
+    assert run("fit", copy, *roles, "-o", mine).exit_code == 0  # a model is replaced
+    assert run("predict", model, copy, "-o", copy, "--force", "-q").exit_code == 0
 
 
 # Tables that a parser would not survive.
@@ -170,6 +166,6 @@ def test_versions_in_a_header_cannot_write_to_the_terminal(craft, caplog):
     assert not caplog.records
 
 
-def test_json_of_the_command_line_is_escaped(table):
-    done = command("describe", table, "-g", "session", "-l", "kind", "--json")
-    assert json.loads(done.stdout) and b"\x1b" not in done.stdout
+def test_json_of_the_command_line_is_escaped(run, table):
+    done = run("describe", table, "-g", "session", "-l", "kind", "--json")
+    assert json.loads(done.stdout) and "\x1b" not in done.stdout
