@@ -20,16 +20,18 @@ TREE = DecisionTreeClassifier(max_depth=2)
 
 ESTIMATORS = [
     SBoostClassifier(n_estimators=5),
+    SBoostClassifier(TREE, multiclass="samme", resample=True, n_estimators=5),
+    SBoostClassifierCV(n_estimators=2, gammas=(4.0,), cv=2),
+    NaiveGroupClassifier(LogisticRegression()),
+    GroupStatisticsClassifier(LogisticRegression(max_iter=1000)),
+]
+VARIANTS = [
     SBoostClassifier(HistTrees(max_depth=1, n_jobs=1), gamma=0.5, rule="score", n_estimators=5),
     SBoostClassifier(TREE, n_estimators=5),
     SBoostClassifier(multiclass="samme", n_estimators=5),
-    SBoostClassifier(TREE, multiclass="samme", resample=True, n_estimators=5),
     SBoostClassifierCV(TREE, n_estimators=2, gammas=(0.0, 4.0), cv=2),
-    SBoostClassifierCV(n_estimators=2, gammas=(4.0,), cv=2),
-    NaiveGroupClassifier(LogisticRegression()),
     NaiveGroupClassifier(LinearSVC(), rule="mean"),
     NaiveGroupClassifier(GaussianNB(), rule="score"),
-    GroupStatisticsClassifier(LogisticRegression(max_iter=1000)),
     GroupStatisticsClassifier(LinearSVC(), statistics=("mean",)),
 ]
 
@@ -51,7 +53,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_group_checks(ESTIMATORS + VARIANTS, expected_failed_checks=expected_failures)
 def test_group_contract(estimator, check):
     check(estimator)
 

@@ -28,7 +28,6 @@ from groupwise.transfer import (
 
 ESTIMATORS = [
     TrAdaBoostClassifier(n_estimators=5),
-    TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=4),
     WeightedTransferClassifier(),
     WeightedTransferClassifier(LogisticRegression(), weighting="kliep"),
     BalancedTransferClassifier(LinearLearner(), shares=(0.5,), cv=2),
@@ -77,7 +76,8 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-TWO_CLASSES = [
+VARIANTS = [
+    TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=4),
     TrAdaBoostClassifier(HistTrees(2, n_jobs=1), n_estimators=4),
     TrAdaBoostClassifier(n_estimators=6, early_stopping=True),
     WeightedTransferClassifier(weighting="union"),
@@ -85,7 +85,7 @@ TWO_CLASSES = [
 ]
 
 
-@parametrize_with_group_checks([*ESTIMATORS, *TWO_CLASSES])
+@parametrize_with_group_checks([*ESTIMATORS, *VARIANTS])
 def test_group_contract(estimator, check):
     check(estimator)
 
