@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import ssymv
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.utils import gen_batches
 
 from groupwise._typing import Rows
 from groupwise.solvers.newton import fit_plane
 
 __all__ = ["KLIEP", "KernelMeanMatching", "LogisticRatio", "stack"]
+
+_BLOCK_ROWS = 500  # of kernel values computed at once
 
 
 def stack(first: Rows, second: "Rows | None") -> Rows:
@@ -99,8 +103,8 @@ class KernelMeanMatching:
               \kappa_i = \tfrac{n_s}{n_t} \sum_j k(x_i, x_j^{target}), \quad
               \left|\tfrac{1}{n_s} \textstyle\sum b_i - 1\right| \le e,
 
-    with a Gaussian kernel, by projected gradient steps with momentum. Needs the kernel matrix of
-    the source rows in memory.
+    with a Gaussian kernel, by projected gradient steps with momentum. Holds the kernel matrix of
+    the source rows in memory, in single precision, which changes less than one more step does.
 
     Parameters
     ----------
@@ -121,22 +125,38 @@ class KernelMeanMatching:
     def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         n_source, n_target = X_source.shape[0], X_target.shape[0]
         gamma = _median_gamma(X_target) if self.gamma is None else self.gamma
-        kernel = rbf_kernel(X_source, gamma=gamma)
+        kernel = _half_gram(X_source, gamma)
         pull = rbf_kernel(X_source, X_target, gamma=gamma).sum(axis=1) * (n_source / n_target)
         root = np.sqrt(n_source)
         slack = (root - 1.0) / root if self.slack is None else self.slack
         low, high = n_source * (1.0 - slack), n_source * (1.0 + slack)
-        step = 1.0 / max(float(np.linalg.norm(kernel, ord=np.inf)), 1e-12)
         beta = np.ones(n_source)
+        step = 1.0 / float(_symmetric_times(kernel, beta).max())  # of a row: 1 at least
         ahead, momentum = beta, 1.0
         for _ in range(self.max_iter):
-            following = _project(ahead - step * (kernel @ ahead - pull), self.bound, low, high)
+            slope = _symmetric_times(kernel, ahead) - pull
+            following = _project(ahead - step * slope, self.bound, low, high)
             if np.abs(following - beta).max() < 1e-7:
                 break
             faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             ahead = following + ((momentum - 1.0) / faster) * (following - beta)
             beta, momentum = following, faster
         return beta
+
+
+def _half_gram(X: Rows, gamma: float) -> NDArray[np.float32]:
+    """Kernel values between rows, (n_rows, n_rows); what is above the diagonal is not all there."""
+    n_rows = X.shape[0]
+    gram = np.empty((n_rows, n_rows), dtype=np.float32)
+    for rows in gen_batches(n_rows, _BLOCK_ROWS):
+        gram[rows, : rows.stop] = rbf_kernel(X[rows], X[: rows.stop], gamma=gamma)
+    return gram
+
+
+def _symmetric_times(gram: NDArray[np.float32], vector: NDArray[Any]) -> NDArray[np.float64]:
+    """The product with a symmetric matrix, of which only what is below the diagonal is read."""
+    product = ssymv(1.0, gram.T, vector.astype(np.float32))  # the transpose is in BLAS's order
+    return product.astype(float)
 
 
 def _project(point: NDArray[Any], bound: float, low: float, high: float) -> NDArray[Any]:
