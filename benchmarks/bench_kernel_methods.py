@@ -1,4 +1,4 @@
-"""Methods that hold the kernel values of all rows: times against gradient boosting on the same rows.
+"""Methods that hold the kernel values of all rows: times against boosting on the same rows.
 
 Run ``python benchmarks/bench_kernel_methods.py``; it needs 3 GB of memory.
 """
