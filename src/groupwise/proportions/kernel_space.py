@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymv
 from scipy.sparse import csr_array
 
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
 from groupwise.kernels import Kernel, LandmarkFeatures, NeighbourGraph, check_dense, fit_kernel
+from groupwise.kernels.gram import half_gram, half_times
 from groupwise.proportions.manifold import Expansion, FeatureModel, kernel_features
 
 __all__ = ["FeatureSpace", "GramSpace", "KernelSpace", "kernel_space"]
@@ -36,16 +36,22 @@ class KernelSpace(Protocol):
 
 @dataclass(frozen=True)
 class GramSpace:
-    """All kernel values between rows, which is quicker than a factor of them."""
+    """All kernel values between rows, which is quicker than a factor of them.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : array of shape (n_rows, n_features)
+    gram : ndarray of shape (n_rows, n_rows)
+        The lower half counts.
+    """
 
     kernel: Kernel
     X: Rows
     gram: NDArray[np.float64]
 
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        # A symmetric matrix need be read only half: for few columns, 3.5 times as quick as ``@``.
-        columns = [dsymv(1.0, self.gram.T, column) for column in weights.T]
-        return np.column_stack(columns)
+        return np.column_stack([half_times(self.gram, column) for column in weights.T])
 
     def laplacian(self, graph: NeighbourGraph, groups: Groups) -> csr_array:
         product = self.kernel.group_gram(self.X, groups)
@@ -82,5 +88,5 @@ def kernel_space(
     kernel = fit_kernel(name, width, X)
     if n_components is None and name == "rbf":
         check_dense(X.shape[0], "rows")
-        return GramSpace(kernel, X, kernel(X, X))
+        return GramSpace(kernel, X, half_gram(kernel, X))
     return FeatureSpace(*kernel_features(kernel, X, n_components, random_state))

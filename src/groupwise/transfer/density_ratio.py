@@ -5,18 +5,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import ssymv
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
-from sklearn.utils import gen_batches
 
 from groupwise._typing import Rows
+from groupwise.kernels import Kernel
+from groupwise.kernels.gram import half_gram, half_times
 from groupwise.solvers.newton import fit_plane
 
 __all__ = ["KLIEP", "KernelMeanMatching", "LogisticRatio", "stack"]
-
-_BLOCK_ROWS = 500  # of kernel values computed at once
 
 
 def stack(first: Rows, second: "Rows | None") -> Rows:
@@ -125,16 +123,17 @@ class KernelMeanMatching:
     def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         n_source, n_target = X_source.shape[0], X_target.shape[0]
         gamma = _median_gamma(X_target) if self.gamma is None else self.gamma
-        kernel = _half_gram(X_source, gamma)
+        gaussian = Kernel("rbf", float(np.sqrt(0.5 / gamma)))
+        kernel = half_gram(gaussian, X_source, np.float32)
         pull = rbf_kernel(X_source, X_target, gamma=gamma).sum(axis=1) * (n_source / n_target)
         root = np.sqrt(n_source)
         slack = (root - 1.0) / root if self.slack is None else self.slack
         low, high = n_source * (1.0 - slack), n_source * (1.0 + slack)
         beta = np.ones(n_source)
-        step = 1.0 / float(_symmetric_times(kernel, beta).max())  # of a row: 1 at least
+        step = 1.0 / float(half_times(kernel, beta).max())  # of a row: 1 at least
         ahead, momentum = beta, 1.0
         for _ in range(self.max_iter):
-            slope = _symmetric_times(kernel, ahead) - pull
+            slope = half_times(kernel, ahead) - pull
             following = _project(ahead - step * slope, self.bound, low, high)
             if np.abs(following - beta).max() < 1e-7:
                 break
@@ -142,21 +141,6 @@ class KernelMeanMatching:
             ahead = following + ((momentum - 1.0) / faster) * (following - beta)
             beta, momentum = following, faster
         return beta
-
-
-def _half_gram(X: Rows, gamma: float) -> NDArray[np.float32]:
-    """Kernel values between rows, (n_rows, n_rows); what is above the diagonal is not all there."""
-    n_rows = X.shape[0]
-    gram = np.empty((n_rows, n_rows), dtype=np.float32)
-    for rows in gen_batches(n_rows, _BLOCK_ROWS):
-        gram[rows, : rows.stop] = rbf_kernel(X[rows], X[: rows.stop], gamma=gamma)
-    return gram
-
-
-def _symmetric_times(gram: NDArray[np.float32], vector: NDArray[Any]) -> NDArray[np.float64]:
-    """The product with a symmetric matrix, of which only what is below the diagonal is read."""
-    product = ssymv(1.0, gram.T, vector.astype(np.float32))  # the transpose is in BLAS's order
-    return product.astype(float)
 
 
 def _project(point: NDArray[Any], bound: float, low: float, high: float) -> NDArray[Any]:
