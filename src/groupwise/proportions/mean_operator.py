@@ -101,7 +101,9 @@ def fit_logistic(
     here = np.zeros((2, len(pull) + 1, len(count)))
     here[:, -1] = np.log(count / count.sum())
     goal = np.vstack([pull, count])
-    value, steps, changes = np.inf, deque(maxlen=_MEMORY), deque(maxlen=_MEMORY)
+    value = np.inf
+    steps: deque[NDArray[np.float64]] = deque(maxlen=_MEMORY)
+    changes: deque[NDArray[np.float64]] = deque(maxlen=_MEMORY)
     gradient = _gradient(times, here, goal, C)
     for _ in range(_MAX_ITER):
         way = -_times_inverse_hessian(gradient, steps, changes)
