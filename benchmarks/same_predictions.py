@@ -68,6 +68,15 @@ INTENDED: dict[str, str] = {
     ),
     "tradaboost validated": "rows are held out by what they hold, not by position",
     "balanced, 3 classes": "folds go by what rows hold, not by position",
+    **dict.fromkeys(
+        ("mean map", "mean map, 3 classes", "laplacian mean map", "laplacian mean map, 3 classes",
+         "easy llp", "easy llp, 3 classes"),
+        "another solver of the same problem, to the same tolerance",
+    ),
+    **dict.fromkeys(("weighting kmm", "weighting kmm, unlabelled", "weighting own kmm"),
+                    "kernel values in single precision"),
+    **dict.fromkeys(("fisher", "fisher, energy"),
+                    "classifiers of groups that their density has not seen"),
 }  # fmt: skip
 
 ROW_METHODS = ("predict", "predict_proba", "decision_function", "soft_labels", "shap_values")

@@ -103,7 +103,8 @@ def test_kinds_of_ids():
 def test_different_ids_stay_apart():
     for ids in ([2**63, 2**63 + 1, -1], [2**63, 2**63 + 1], [2**64, 2**64 + 1], ["a", "a\0"],
                 ["a\0", "a\0\0"], [2**53, 2**53 + 1, 0.5], [1, "1"], [b"a", b"a\0"],
-                ("a", "a\0"), [-(2**63) - 1, -(2**63)], ["", "\0"]):  # fmt: skip
+                ("a", "a\0"), [-(2**63) - 1, -(2**63)], ["", "\0"],
+                np.array(["a\0b", "a\0c"])):  # fmt: skip
         groups = Groups(ids)
         assert groups.n_groups == len(ids), ids
         assert [groups.names[code] for code in groups.codes] == list(ids)

@@ -338,6 +338,9 @@ def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
             f"groups must name a group on every row; {len(missing)} ids are missing, "
             f"the first on row {missing[0]}"
         )
+    names = np.asarray(names)
+    if names.dtype.kind in "OU" and not (names[codes] == values).all():
+        codes, names = _factorize(values)
     try:
         order = np.argsort(names, kind="stable")
     except TypeError:
@@ -345,4 +348,13 @@ def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
     rank = np.empty(len(names), np.intp)
     rank[order] = np.arange(len(names))
-    return np.asarray(names)[order], rank[codes]
+    return names[order], rank[codes]
+
+
+def _factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Like pandas' factorize, which before its version 3 reads text up to the first zero only."""
+    code_of: dict[Any, int] = {}
+    codes = np.fromiter((code_of.setdefault(v, len(code_of)) for v in values), np.intp, len(values))
+    names = np.empty(len(code_of), dtype=values.dtype)
+    names[:] = list(code_of)
+    return codes, names

@@ -210,3 +210,17 @@ def test_smoothness_in_blocks_and_in_single_precision(rows, monkeypatch):
     monkeypatch.setattr(features_module, "BLOCK_BYTES", 64)
     np.testing.assert_allclose(quadratic(phi, R), exact, atol=1e-10)
     np.testing.assert_allclose(features.smoothness(X, R), exact, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_half_of_a_kernel_matrix_gives_its_products(dtype, monkeypatch):
+    rng = np.random.RandomState(0)
+    X, vector = rng.normal(size=(50, 3)), rng.normal(size=50)
+    monkeypatch.setattr(gram_module, "BLOCK_BYTES", 8 * 50 * 7)  # seven rows at once
+    half = gram_module.half_gram(Kernel("rbf", 1.5), X, dtype)
+    assert half.dtype == dtype
+    full = Kernel("rbf", 1.5)(X, X)
+    np.testing.assert_allclose(np.tril(half), np.tril(full), rtol=10 * np.finfo(dtype).eps)
+    half[np.triu_indices(50, 1)] = np.nan  # never read
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(gram_module.half_times(half, vector), full @ vector, atol=tolerance)

@@ -1,12 +1,15 @@
 """Fisher vectors against numerical derivatives."""
 
 import numpy as np
+import pytest
 from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
 from sklearn.mixture import GaussianMixture
 
 from groupwise import Groups
 from groupwise.presence import (
     FisherVectorClassifier,
+    fisher,
 )
 from groupwise.presence.fisher import fisher_vectors
 
@@ -49,5 +52,63 @@ def test_fisher_vectors_of_constant_and_few_rows():
     X = np.ones((6, 3))
     y = groups = np.array([0, 0, 1, 1, 2, 2])
     clf = FisherVectorClassifier(4).fit(X, (y == 1).astype(int), groups=groups)
-    assert clf.mixture_.n_components == 1
+    assert [density.mixture.n_components for density, _ in clf.ensemble_] == [1]
     assert np.isfinite(clf.predict_groups_proba(X, groups=groups)).all()
+
+
+def own_words(seed, n_groups=80, size=6, n_features=600):
+    """Counts: words of its own in every group, and some that a row of positive groups has more."""
+    rng = np.random.RandomState(seed)
+    groups, y_group = np.repeat(np.arange(n_groups), size), np.arange(n_groups) % 2
+    X = np.zeros((len(groups), n_features))
+    for group in range(n_groups):
+        own = rng.choice(np.arange(10, n_features), 15, replace=False)
+        X[np.ix_(groups == group, own)] = rng.poisson(1.0, size=(size, 15))
+    X[:, :10] = rng.poisson(1.0, size=(len(groups), 10))
+    X[::size, :5] += rng.poisson(4.0, size=(n_groups, 5)) * y_group[:, None]
+    return X, y_group, groups
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_new_groups_are_described_as_training_groups_are(seed, monkeypatch):
+    """Vectors of groups that the density knows lie elsewhere than those of new groups."""
+    X, y_group, groups = own_words(seed)
+    train = groups < 40
+
+    def held_out_scores():
+        clf = FisherVectorClassifier(random_state=0)
+        clf.fit(X[train], y_group[groups][train], groups=groups[train])
+        return clf, clf.predict_groups_proba(X[~train], groups[~train])[:, 1]
+
+    _, score = held_out_scores()
+    assert roc_auc_score(y_group[40:], score) > 0.97
+    assert 0.35 <= (score > 0.5).mean() <= 0.65
+    monkeypatch.setattr(fisher, "_FEWEST", 1000)  # no halves: the paper's
+    clf, _ = held_out_scores()
+    density, _ = clf.ensemble_[0]
+    known = density.transform(X[train], Groups(groups[train])).mean(axis=0)
+    new = density.transform(X[~train], Groups(groups[~train])).mean(axis=0)
+    assert np.linalg.norm(new - known) > 0.3  # of vectors of length one
+
+
+def test_members_are_fitted_to_halves_that_share_no_group():
+    X, y_group, groups = own_words(0, n_groups=30, n_features=40)
+    clf = FisherVectorClassifier(random_state=0).fit(X, y_group[groups], groups=groups)
+    assert [density.directions.shape for density, _ in clf.ensemble_] == 10 * [(40, 15)]
+    means = [density.mean for density, _ in clf.ensemble_]
+    for one, other in zip(means[::2], means[1::2], strict=True):  # halves of 15 groups of 6 rows
+        np.testing.assert_allclose((one + other) / 2, X.mean(axis=0))
+    assert not np.allclose(means[0], means[2])
+    score = clf.predict_groups_proba(X, groups)[:, 1]
+    single = [
+        machine.decision_function(density.transform(X, Groups(groups)))
+        for density, machine in clf.ensemble_
+    ]
+    np.testing.assert_allclose(np.log(score / (1 - score)), np.mean(single, axis=0))
+
+
+def test_a_class_of_few_groups_is_not_halved():
+    X, _, groups = own_words(0, n_groups=12, n_features=40)
+    rare = (np.arange(12) < 3).astype(int)
+    clf = FisherVectorClassifier(random_state=0).fit(X, rare[groups], groups=groups)
+    assert len(clf.ensemble_) == 1

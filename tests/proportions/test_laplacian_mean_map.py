@@ -2,26 +2,29 @@
 
 import numpy as np
 
+from groupwise.inputs import check_shares
 from groupwise.kernels import NeighbourGraph
-from groupwise.proportions.laplacian_mean_map import local_class_means
+from groupwise.proportions import LaplacianMeanMapClassifier
+from groupwise.proportions.laplacian_mean_map import weights_of_local_means
+from groupwise.proportions.mean_map import weights_of_class_means
 
 
 def test_laplacian_mean_map_solves_its_problem_and_tends_to_the_mean_map():
     rng = np.random.RandomState(0)
-    means, sizes = rng.normal(size=(6, 2)), rng.randint(1, 5, size=6).astype(float)
-    shares = rng.dirichlet([1, 1, 1], size=6)
-    found = local_class_means(means, shares, sizes, 0.4)
-    R = NeighbourGraph(normalised=False).laplacian(means).toarray()
-
-    def objective(mu):
-        miss = means - np.einsum("gc,gcp->gp", shares, mu)
-        smooth = np.einsum("gcp,gh,hcp->", mu, R, mu)
-        return (sizes[:, None] * miss**2).sum() + 0.4 * smooth
-
-    at = objective(found)
-    for _ in range(20):
-        assert objective(found + 1e-3 * rng.normal(size=found.shape)) > at - 1e-9
-    same = local_class_means(means, shares, sizes, 1e6)
-    scale = np.sqrt(sizes)[:, None]
-    one = np.linalg.lstsq(scale * shares, scale * means, rcond=None)[0]
-    np.testing.assert_allclose(same, np.tile(one, (6, 1, 1)), atol=1e-3)
+    X, groups = rng.normal(size=(30, 2)), np.repeat(np.arange(6), [3, 4, 5, 5, 6, 7])
+    data = check_shares(LaplacianMeanMapClassifier(), X, rng.randint(3, size=30), groups)
+    laplacian = NeighbourGraph(2, normalised=False).laplacian(data.groups.mean(X))
+    # the squared errors and the penalty as one least-squares problem in all 18 class means
+    miss = np.zeros((6, 18))
+    for g in range(6):
+        miss[g, 3 * g : 3 * g + 3] = np.sqrt(data.sizes[g]) * data.shares_group[g]
+    size, direction = np.linalg.eigh(laplacian.toarray())
+    root = np.sqrt(0.4 * np.maximum(size, 0.0))[:, None] * direction.T
+    left = np.vstack([miss, np.kron(root, np.eye(3))])
+    right = np.vstack([np.sqrt(data.sizes)[:, None] * data.groups.mean(X), np.zeros((18, 2))])
+    means = np.linalg.lstsq(left, right, rcond=None)[0].reshape(6, 3, 2)
+    expected = np.einsum("gc,gcp->cp", data.counts_group, means)
+    found = weights_of_local_means(data, laplacian, 0.4).T @ X
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    stiff = weights_of_local_means(data, laplacian, 1e6).T @ X
+    np.testing.assert_allclose(stiff, weights_of_class_means(data).T @ X, atol=2e-3)

@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from groupwise.kernels import LandmarkFeatures
 from groupwise.proportions import (
     EasyLLPClassifier,
     LaplacianMeanMapClassifier,
     MeanMapClassifier,
     MLPAOCClassifier,
     SVMAOCClassifier,
+    mean_operator,
 )
 from groupwise.proportions.mean_operator import fit_logistic
 
@@ -21,7 +25,7 @@ from groupwise.proportions.mean_operator import fit_logistic
 def test_mean_operators_of_groups_of_one_are_logistic_regression(model, iris):
     options = {"graph_weight": 1e-7} if model is LaplacianMeanMapClassifier else {}
     ours = model(C=0.5, **options).fit(iris.X, iris.y_row, groups=np.arange(150))
-    phi = ours.function_.features.transform(iris.X)
+    phi = LandmarkFeatures.fit(ours.function_.kernel, iris.X).transform(iris.X)
     theirs = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(phi, iris.y_row)
     np.testing.assert_allclose(ours.predict_proba(iris.X), theirs.predict_proba(phi), atol=2e-4)
 
@@ -29,9 +33,11 @@ def test_mean_operators_of_groups_of_one_are_logistic_regression(model, iris):
 def test_logistic_gradient_is_the_derivative():
     """At the optimum all derivatives of the objective vanish."""
     rng = np.random.RandomState(0)
-    phi, operator = rng.normal(size=(20, 3)), rng.normal(size=(2, 3))
-    count = np.array([8.0, 12.0])
-    w, b = fit_logistic(phi, operator, count, 0.7)
+    phi, pull = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    operator, count = pull.T @ phi, np.array([8.0, 12.0])
+    a, b, score = fit_logistic(lambda weights: phi @ (phi.T @ weights), pull, count, 0.7)
+    w = phi.T @ a
+    np.testing.assert_allclose(score, phi @ w + b)
 
     def value(packed):
         weights, bias = packed[:6].reshape(3, 2), packed[6:]
@@ -42,6 +48,21 @@ def test_logistic_gradient_is_the_derivative():
 
     gradient = approx_fprime(np.r_[w.ravel(), b], value, 1e-6)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("model", [MeanMapClassifier(), LaplacianMeanMapClassifier(C=10.0)])
+def test_kernel_values_and_features_of_all_rows_are_one_model(model, iris):
+    """Products of rows as they are, or by a factor of them: the same space."""
+    groups = np.arange(150) // 5
+    exact = model.fit(iris.X, iris.y_row, groups=groups).predict_proba(iris.X)
+    by_features = clone(model).set_params(n_components=150).fit(iris.X, iris.y_row, groups=groups)
+    np.testing.assert_allclose(by_features.predict_proba(iris.X), exact, atol=1e-5)
+
+
+def test_too_few_steps_warn(monkeypatch, iris):
+    monkeypatch.setattr(mean_operator, "_MAX_ITER", 3)
+    with pytest.warns(ConvergenceWarning, match="no minimum after 3 steps"):
+        MeanMapClassifier().fit(iris.X, iris.y_row, groups=np.arange(150) // 5)
 
 
 def test_mean_operator_parameters_are_checked(blobs):

@@ -86,7 +86,7 @@ def test_nothing_else_is(databases, source, sql):
 def test_files_are_read_in_memory_only(databases):
     assert read_table(":memory:", sql="select n from 'p.parquet'").frame["n"].tolist() == [42]
     for sql in ("select * from 'p.parquet'", "select * from read_text('/etc/hostname')"):
-        with pytest.raises(TableError, match="disabled by configuration"):
+        with pytest.raises(TableError, match=r"disabled (by|through) configuration"):
             read_table("a.duckdb", sql=sql)
     here = [1, 2]  # a variable of Python is no table
     with pytest.raises(TableError, match="does not exist"):

@@ -54,7 +54,7 @@ OWN = {
     "groupwise.presence.dissimilarity": "DissimilarityClassifier",
     "groupwise.presence.dpboost": "DPBoostClassifier",
     "groupwise.presence.em_dd": "EMDDClassifier",
-    "groupwise.presence.fisher": "FisherVectorClassifier",
+    "groupwise.presence.fisher": "FisherVectorClassifier FisherVectors",
     "groupwise.presence.fixed_pool": "ClassifierSum FixedPool",
     "groupwise.presence.lpboost": "LPBoostClassifier",
     "groupwise.presence.mi_svm": "MISVMClassifier",

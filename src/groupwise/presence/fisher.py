@@ -1,5 +1,7 @@
 """Groups described by how they would change a density of all rows (Wei, Wu and Zhou 2014)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
@@ -10,17 +12,20 @@ from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.kernels.shared import shareable
+from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
-__all__ = ["FisherVectorClassifier"]
+__all__ = ["FisherVectorClassifier", "FisherVectors", "fisher_vectors"]
 
 _LEAST_SHARE = 1e-10  # of the variance, for a direction to count
+_HALVINGS = 5
+_FEWEST = 4  # groups of each class, for them to be halved
 
 
 class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     r"""Logistic regression on Fisher vectors.
 
-    A mixture of K Gaussians with diagonal covariances is fitted to the principal components of all
+    A mixture of K Gaussians with diagonal covariances is fitted to the principal components of
     rows. A group is described by the mean over its rows of the derivatives of their log-density by
     the mixture's parameters, scaled by their information; with :math:`\gamma_k(x)` the
     responsibility of part k, of weight :math:`\pi_k`, and :math:`u = (x - \mu_k) / \sigma_k`,
@@ -28,30 +33,40 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     .. math:: \frac{\gamma_k - \pi_k}{\sqrt{\pi_k}}, \qquad \frac{\gamma_k u}{\sqrt{\pi_k}}, \qquad
               \frac{\gamma_k (u^2 - 1)}{\sqrt{2 \pi_k}} .
 
-    Entries are replaced by their signed square roots, vectors scaled to length one. Time is linear
-    in the rows, and no row is kept. Sparse rows are made dense.
+    Entries are replaced by their signed square roots, vectors scaled to length one.
+
+    The groups are halved five times: the rows of one half make the density, the vectors of the
+    other half the classifier, and the other way round. The score is the mean over these ten; see
+    the notes. Time is linear in the rows, and no row is kept. Sparse rows are made dense.
 
     Parameters
     ----------
     n_parts : int, default=2
         K; at most the number of different rows.
     energy : float, default=1.0
-        Share of the variance that the principal components keep.
+        Share of the variance that the principal components keep. However large it is, there are no
+        more components than groups.
     C : float, default=10.0
         Inverse of the penalty on the weights.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
-        Of the mixture's start.
+        Of the halves and of the mixtures' starts.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-    mean_ : ndarray of shape (n_features,)
-    directions_ : ndarray of shape (n_features, n_kept)
-        The principal components.
-    mixture_ : GaussianMixture
-    classifier_ : LogisticRegression
+    ensemble_ : list of (FisherVectors, LogisticRegression)
+        The densities and their classifiers.
+
+    Notes
+    -----
+    A density knows its own rows: a direction that only a few groups fill is measured in a standard
+    deviation that comes from these groups. New groups have next to nothing there, so that their
+    vectors differ from those of the density's groups by much the same vector, and a classifier of
+    the latter may put all of the former on one side, however well it ranks them. The vectors of
+    groups that the density has not seen are those of new groups. Where a class has fewer than four
+    groups, they are not halved: one density and one classifier of all groups, as in the paper.
 
     References
     ----------
@@ -92,31 +107,91 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
 
     def _learn(self, data: GroupedRows) -> None:
         bags = self._bags(data)
-        rows = dense(bags.X)
-        self.mean_ = rows.mean(axis=0)
-        self.directions_ = _principal_directions(rows - self.mean_, self.energy)
-        projected = self._project(rows)
-        self.mixture_ = GaussianMixture(
-            min(self.n_parts, len(np.unique(projected, axis=0))),
+        rng = check_random_state(self.random_state)
+        every = np.arange(bags.groups.n_groups)
+        splits = [(every, every)]
+        if np.bincount(bags.y_group).min() >= _FEWEST:
+            splits = [pair for _ in range(_HALVINGS) for pair in _halves(bags.y_group, rng)]
+        self.ensemble_ = [self._fit_member(bags, *pair, rng) for pair in splits]
+
+    def _fit_member(
+        self,
+        bags: Bags,
+        of_density: NDArray[np.intp],
+        of_classifier: NDArray[np.intp],
+        rng: np.random.RandomState,
+    ) -> tuple["FisherVectors", LogisticRegression]:
+        """A density of some groups' rows, and a classifier of others' vectors."""
+        codes = bags.groups.codes
+        rows = dense(bags.X[np.isin(codes, of_density)])
+        density = FisherVectors.fit(rows, len(of_density), self.n_parts, self.energy, rng)
+        chosen = np.isin(codes, of_classifier)
+        vectors = density.transform(bags.X[chosen], Groups(codes[chosen]))
+        machine = LogisticRegression(C=self.C, max_iter=2000)
+        return density, machine.fit(vectors, bags.y_group[of_classifier])
+
+    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        scores = [
+            machine.decision_function(density.transform(rows, groups))
+            for density, machine in self.ensemble_
+        ]
+        return np.mean(scores, axis=0)
+
+
+def _halves(
+    y_group: NDArray[np.intp], rng: np.random.RandomState
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The groups in two halves with the same share of each class, in both orders."""
+    shuffled = rng.permutation(len(y_group))
+    by_class = shuffled[np.argsort(y_group[shuffled], kind="stable")]
+    one, other = np.sort(by_class[::2]), np.sort(by_class[1::2])
+    return [(one, other), (other, one)]
+
+
+@dataclass(frozen=True)
+class FisherVectors:
+    """A density of rows, and the vectors that describe groups by it.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+    directions : ndarray of shape (n_features, n_kept)
+        Principal components.
+    mixture : GaussianMixture
+    """
+
+    mean: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    mixture: GaussianMixture
+
+    @classmethod
+    def fit(
+        cls,
+        rows: NDArray[np.float64],
+        n_groups: int,
+        n_parts: int,
+        energy: float,
+        rng: np.random.RandomState,
+    ) -> "FisherVectors":
+        """The density of given rows, with at most as many directions as groups."""
+        mean = rows.mean(axis=0)
+        directions = _principal_directions(rows - mean, energy)[:, :n_groups]
+        projected = (rows - mean) @ directions
+        mixture = GaussianMixture(
+            min(n_parts, len(np.unique(projected, axis=0))),
             covariance_type="diag",
             reg_covar=1e-6 * float(projected.var(axis=0).mean()) + 1e-12,
             max_iter=500,
-            random_state=check_random_state(self.random_state),
+            random_state=rng,
         ).fit(projected)
-        vectors = self._vectors(bags.X, bags.groups)
-        self.classifier_ = LogisticRegression(C=self.C, max_iter=2000).fit(vectors, bags.y_group)
+        return cls(mean, directions, mixture)
 
-    def _project(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (rows - self.mean_) @ self.directions_
-
-    def _vectors(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
-        vectors = fisher_vectors(self._project(dense(X)), groups, self.mixture_)
+    def transform(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
+        """Vectors of groups, square-rooted and of length one, (n_groups, K (1 + 2 n_kept))."""
+        vectors = fisher_vectors((dense(X) - self.mean) @ self.directions, groups, self.mixture)
         vectors = np.sign(vectors) * np.sqrt(np.abs(vectors))
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.where(length > 0, length, 1.0)
-
-    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
-        return self.classifier_.decision_function(self._vectors(rows, groups))
 
 
 def fisher_vectors(

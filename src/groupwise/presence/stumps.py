@@ -79,7 +79,7 @@ class BoundStumps(WholePool):
 
     def blocks(self, weight: csr_array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
         entries = weight.tocoo()
-        line, row = entries.coords
+        line, row = entries.row, entries.col
         total = np.asarray(weight.sum(axis=1))
         yield np.zeros(1, dtype=np.intp), total[:, None]
         for part in self._parts(len(total), len(row)):

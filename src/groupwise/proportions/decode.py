@@ -68,6 +68,7 @@ def _assign(
     score = np.repeat(score_row, size_row, axis=0)
     value = score[np.arange(len(place)), class_of_place[place]]
     positive = value - value.min() + 1.0  # the matching takes a zero for a missing edge
+    place, pointer = place.astype(np.int32), pointer.astype(np.int32)  # what the matching takes
     graph = csr_array((positive, place, pointer), shape=(groups.n_rows, groups.n_rows))
     row, column = min_weight_full_bipartite_matching(graph, maximize=True)
     codes = np.empty(groups.n_rows, np.intp)

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from groupwise._typing import RandomState
 from groupwise.inputs import ShareRows
 from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.kernel_space import KernelSpace
 from groupwise.proportions.mean_operator import MeanOperatorMixin
 
 __all__ = ["EasyLLPClassifier"]
@@ -73,11 +74,11 @@ class EasyLLPClassifier(MeanOperatorMixin, BaseProportionsClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
-        return debiased_operator(phi, data)
+    def _weights_of_rows(self, data: ShareRows, space: KernelSpace) -> NDArray[np.float64]:
+        return debiased_weights(data)
 
 
-def debiased_operator(phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
-    """T with every row weighted by v of its group."""
+def debiased_weights(data: ShareRows) -> NDArray[np.float64]:
+    """Weights of rows in the sums of each class: v of their group."""
     weight = data.sizes[:, None] * (data.shares_group - data.prior) + data.prior
-    return weight.T @ data.groups.sum(phi)
+    return data.groups.spread(weight)

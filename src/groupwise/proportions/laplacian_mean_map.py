@@ -2,13 +2,14 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import block_diag, coo_array, eye_array, kron
+from scipy.sparse import block_diag, coo_array, csr_array, eye_array, kron
 from scipy.sparse.linalg import splu
 
 from groupwise._typing import RandomState
 from groupwise.inputs import ShareRows, check_number
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.kernel_space import KernelSpace
 from groupwise.proportions.mean_operator import MeanOperatorMixin
 
 __all__ = ["LaplacianMeanMapClassifier"]
@@ -82,30 +83,30 @@ class LaplacianMeanMapClassifier(MeanOperatorMixin, BaseProportionsClassifier):
         super()._check_parameters()
         check_number("graph_weight", self.graph_weight, "(0, inf)")
 
-    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
-        means = local_class_means(
-            data.groups.mean(phi), data.shares_group, data.sizes, self.graph_weight
-        )
-        return np.einsum("gc,gcp->cp", data.counts_group, means)
+    def _weights_of_rows(self, data: ShareRows, space: KernelSpace) -> NDArray[np.float64]:
+        laplacian = space.laplacian(NeighbourGraph(normalised=False), data.groups)
+        return weights_of_local_means(data, laplacian, self.graph_weight)
 
 
-def local_class_means(
-    mean_group: NDArray[np.float64],
-    shares_group: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    graph_weight: float,
+def weights_of_local_means(
+    data: ShareRows, laplacian: csr_array, graph_weight: float
 ) -> NDArray[np.float64]:
-    """Solve for the class means of each group, (n_groups, n_classes, n_features)."""
-    n_groups, n_classes = shares_group.shape
-    laplacian = NeighbourGraph(normalised=False).laplacian(mean_group)
+    r"""Weights of rows in the sums of each class, by the class means of each group.
+
+    The class means solve :math:`(B + \lambda R)\mu = r` with r linear in the group means, and the
+    sums are linear in the class means; the matrix is symmetric, so that one system per class
+    gives their weights on the group means.
+    """
+    shares, sizes = data.shares_group, data.sizes
+    n_groups, n_classes = shares.shape
     # unknowns in the order group, class; each group's squared error is a block of rank one
-    blocks = block_diag(
-        list(sizes[:, None, None] * shares_group[:, :, None] * shares_group[:, None])
-    )
+    blocks = block_diag(list(sizes[:, None, None] * shares[:, :, None] * shares[:, None]))
     smooth = kron(laplacian, eye_array(n_classes))
     # A class that no group of a connected part has rows of is undetermined there: a hair of ridge.
     ridge = 1e-9 * float(sizes.mean()) * eye_array(n_groups * n_classes)
-    right = (sizes[:, None] * shares_group)[:, :, None] * mean_group[:, None, :]
     factor = splu(coo_array(blocks + graph_weight * smooth + ridge).tocsc())
-    solution = factor.solve(right.reshape(n_groups * n_classes, -1))
-    return solution.reshape(n_groups, n_classes, -1)
+    # of the sum of class c, the weight of the class mean (g, c) is the group's count
+    sums = data.counts_group[:, :, None] * np.eye(n_classes)
+    solved = factor.solve(sums.reshape(n_groups * n_classes, n_classes))
+    on_means = (sizes[:, None] * shares)[:, :, None] * solved.reshape(n_groups, n_classes, -1)
+    return data.groups.spread(on_means.sum(axis=1) / sizes[:, None])

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from groupwise._typing import RandomState
 from groupwise.inputs import ShareRows
 from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.kernel_space import KernelSpace
 from groupwise.proportions.mean_operator import MeanOperatorMixin
 
 __all__ = ["MeanMapClassifier"]
@@ -77,13 +78,18 @@ class MeanMapClassifier(MeanOperatorMixin, BaseProportionsClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
-        return operator_of_class_means(phi, data)
+    def _weights_of_rows(self, data: ShareRows, space: KernelSpace) -> NDArray[np.float64]:
+        return weights_of_class_means(data)
 
 
-def operator_of_class_means(phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
-    """T from one mean per class, by least squares from the group means."""
+def weights_of_class_means(data: ShareRows) -> NDArray[np.float64]:
+    """Weights of rows in the sums of each class: one mean per class, by least squares."""
     scale = np.sqrt(data.sizes)[:, None]
-    mean_group = data.groups.mean(phi)
-    mean_class = np.linalg.lstsq(scale * data.shares_group, scale * mean_group, rcond=None)[0]
-    return data.counts_group.sum(axis=0)[:, None] * mean_class
+    # class means are the pseudoinverse times the scaled group means
+    inverse = np.linalg.pinv(scale * data.shares_group, rcond=_rcond(data.shares_group))
+    return data.groups.spread(inverse.T / scale * data.counts_group.sum(axis=0))
+
+
+def _rcond(matrix: NDArray[np.float64]) -> float:
+    """What counts as zero beside the largest singular value, as in ``lstsq``."""
+    return float(np.finfo(float).eps) * max(matrix.shape)

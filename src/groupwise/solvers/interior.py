@@ -160,7 +160,8 @@ def _solve_free(
     system = np.zeros((n_free + 1, n_free + 1))
     system[:-1, :-1] = G[np.ix_(free, free)]
     system[-1, :-1] = system[:-1, -1] = a[free]
-    solution = np.linalg.lstsq(system, np.append(right[free] - G[free] @ beta, -a @ beta))[0]
+    target = np.append(right[free] - G[free] @ beta, -a @ beta)
+    solution = np.linalg.lstsq(system, target, rcond=None)[0]
     beta[free] = solution[:-1]
     return beta, float(solution[-1])
 

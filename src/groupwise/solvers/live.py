@@ -123,7 +123,8 @@ class LiveProgram:
         """Move lower bounds of rows; ``-inf`` switches a row without upper bound off."""
         rows = np.array(rows, dtype=np.int32, ndmin=1)
         self._row_lower[rows] = lower
-        self._highs.changeRowsBounds(len(rows), rows, self._row_lower[rows], self._row_upper[rows])
+        for row in rows.tolist():  # highspy has a call for many of them only since 1.13
+            self._highs.changeRowBounds(row, self._row_lower[row], self._row_upper[row])
 
     def set_costs(self, columns: ArrayLike, cost: ArrayLike) -> None:
         """Change the cost of columns."""

@@ -108,7 +108,8 @@ def _duckdb(source: str, sql: str) -> pa.Table:
             kinds = [statement.type.name for statement in connection.extract_statements(sql)]
             if kinds != ["SELECT"]:
                 raise TableError(f"{source}: {_ONE_SELECT}, got {', '.join(kinds) or 'nothing'}")
-            (tree,) = connection.execute("select json_serialize_sql(?)", [sql]).fetchall()[0]
+            syntax = connection.execute("select json_serialize_sql(?::varchar)", [sql])
+            (tree,) = syntax.fetchall()[0]
             _check_select(json.loads(tree), source)
             return connection.sql(sql).to_arrow_table()
     except duckdb.Error as error:

@@ -10,6 +10,8 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from groupwise._typing import Rows
+from groupwise.kernels import Kernel
+from groupwise.kernels.gram import half_gram, half_times
 from groupwise.solvers.newton import fit_plane
 
 __all__ = ["KLIEP", "KernelMeanMatching", "LogisticRatio", "stack"]
@@ -99,8 +101,8 @@ class KernelMeanMatching:
               \kappa_i = \tfrac{n_s}{n_t} \sum_j k(x_i, x_j^{target}), \quad
               \left|\tfrac{1}{n_s} \textstyle\sum b_i - 1\right| \le e,
 
-    with a Gaussian kernel, by projected gradient steps with momentum. Needs the kernel matrix of
-    the source rows in memory.
+    with a Gaussian kernel, by projected gradient steps with momentum. Holds the kernel matrix of
+    the source rows in memory, in single precision, which changes less than one more step does.
 
     Parameters
     ----------
@@ -121,16 +123,18 @@ class KernelMeanMatching:
     def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         n_source, n_target = X_source.shape[0], X_target.shape[0]
         gamma = _median_gamma(X_target) if self.gamma is None else self.gamma
-        kernel = rbf_kernel(X_source, gamma=gamma)
+        gaussian = Kernel("rbf", float(np.sqrt(0.5 / gamma)))
+        kernel = half_gram(gaussian, X_source, np.float32)
         pull = rbf_kernel(X_source, X_target, gamma=gamma).sum(axis=1) * (n_source / n_target)
         root = np.sqrt(n_source)
         slack = (root - 1.0) / root if self.slack is None else self.slack
         low, high = n_source * (1.0 - slack), n_source * (1.0 + slack)
-        step = 1.0 / max(float(np.linalg.norm(kernel, ord=np.inf)), 1e-12)
         beta = np.ones(n_source)
+        step = 1.0 / float(half_times(kernel, beta).max())  # of a row: 1 at least
         ahead, momentum = beta, 1.0
         for _ in range(self.max_iter):
-            following = _project(ahead - step * (kernel @ ahead - pull), self.bound, low, high)
+            slope = half_times(kernel, ahead) - pull
+            following = _project(ahead - step * slope, self.bound, low, high)
             if np.abs(following - beta).max() < 1e-7:
                 break
             faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
