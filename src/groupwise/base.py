@@ -1,6 +1,5 @@
 """The contract of the library: how an estimator is fitted to groups and asked about them."""
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -13,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import MatrixLike, Rows
-from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups
 from groupwise.inputs import (
     GroupedRows,
@@ -36,6 +35,7 @@ __all__ = [
     "GroupMixin",
     "NumberPredictions",
     "Predictions",
+    "warn_lost",
 ]
 
 
@@ -154,7 +154,7 @@ class GroupMixin:
         """Features and ids of training data; says where there are no ids."""
         X, groups = split_column(X, self.group_column, groups)
         if groups is None and self._learns_from_groups:
-            _warn_lost(f"{type(self).__name__}.fit got no groups and takes every row for one")
+            warn_lost(f"{type(self).__name__}.fit got no groups and takes every row for one")
         return X, groups
 
     def _remember_groups(self, given: ArrayLike | Groups | None, groups: Groups) -> None:
@@ -176,10 +176,8 @@ class GroupMixin:
                     f"{type(self).__name__} labels a row in view of its group: pass groups "
                     "(np.arange(len(X)) if every row is one)"
                 )
-            if about_groups and self._learns_from_groups:
-                _warn_lost(
-                    f"this {type(self).__name__} was fitted with groups and is asked without"
-                )
+            if about_groups:
+                warn_lost(f"this {type(self).__name__} was fitted with groups and is asked without")
         rows = check_rows(self, X)
         return rows, check_groups(groups, _num_samples(rows))
 
@@ -467,11 +465,11 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
         return float(r2_score(known(y_row, groups, target=self.target_), predictions.y_group))
 
 
-def _warn_lost(what: str) -> None:
-    warnings.warn(
+def warn_lost(what: str) -> None:
+    """Warn that groups were probably lost on the way, and say how to pass them."""
+    warn_caller(
         f"{what}: were they lost on the way? Ways out: groupwise.model_selection.cross_validate, "
         "sklearn.set_config(enable_metadata_routing=True), or group_column= with the ids in X; "
         "groups=np.arange(len(X)) says that every row is meant to be a group",
         GroupsLostWarning,
-        stacklevel=4,
     )

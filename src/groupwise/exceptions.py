@@ -1,6 +1,12 @@
 """Errors and warnings that callers may want to catch by name."""
 
-__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning"]
+import os
+import sys
+import warnings
+
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "warn_caller"]
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class GroupDataError(ValueError):
@@ -26,3 +32,11 @@ class GroupsLostWarning(UserWarning):
 
 class EqualSharesWarning(UserWarning):
     """All groups have the same shares of the classes: they say nothing about single rows."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn about the line that called into the package, however deep inside it this is found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
