@@ -90,7 +90,7 @@ def test_values_that_products_cannot_hold_are_refused():
     assert check_features(Trees(), X).shape == (2, 1)
     plain = Plain()
     fitted(plain, X[:1])
-    with pytest.raises(GroupDataError, match="Plain computes with values up to 1e\\+100"):
+    with pytest.raises(GroupDataError, match="Plain computes with values up to 1e\\+50"):
         check_rows(plain, X)
 
 
