@@ -141,8 +141,9 @@ class GroupMixin:
     _decides_per_group = False
     #: Whether category columns of a table are handed over as codes (else one column per category).
     _splits_on_categories = False
-    #: The largest magnitude of a feature that the method can compute with.
-    _largest_value = 1e100
+    #: The largest magnitude of a feature that the method can compute with; training data that
+    #: stay below one over it vanish in products.
+    _largest_value = 1e50
 
     group_column: str | None = None
     n_groups_: int

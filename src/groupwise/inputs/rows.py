@@ -210,7 +210,7 @@ def check_features(estimator: BaseEstimator, X: MatrixLike) -> Rows:
     _refuse_what_is_no_table(X)
     categories = _categories_of(estimator, X)
     rows = _as_rows(estimator, X if categories is None else categories.to_numbers(X))
-    return _of_usual_size(estimator, rows)
+    return _of_usual_size(estimator, rows, to_fit=True)
 
 
 def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
@@ -298,16 +298,17 @@ def _refuse_what_is_no_number(X: MatrixLike) -> None:
             raise GroupDataError(f"column {column.name!r} of X holds dates; {_NUMBERS_OF_DATES}")
 
 
-def _of_usual_size(estimator: BaseEstimator, rows: Rows) -> Rows:
-    """Refuse huge numbers, whose products overflow; learners that only compare values take any."""
+def _of_usual_size(estimator: BaseEstimator, rows: Rows, *, to_fit: bool = False) -> Rows:
+    """Refuse numbers whose products overflow, and training data whose products all vanish.
+
+    Learners that only compare values take any.
+    """
     table: Any = rows
     if issparse(table) and max(table.nnz, *table.shape) <= np.iinfo(np.int32).max:
-        indices, indptr = (
-            each.astype(np.int32, copy=False) for each in (table.indices, table.indptr)
-        )
-        table = type(table)((table.data, indices, indptr), shape=table.shape)  # for compiled code
+        places = [each.astype(np.int32, copy=False) for each in (table.indices, table.indptr)]
+        table = type(table)((table.data, *places), shape=table.shape)  # as compiled code wants it
     values = table.data if issparse(table) else table
-    limit = float(getattr(estimator, "_largest_value", 1e100))
+    limit = float(getattr(estimator, "_largest_value", 1e50))
     if np.isinf(limit) or not np.size(values):
         return table
     flat = np.ravel(values)  # NaN, where it is allowed, counts for nothing
@@ -315,6 +316,11 @@ def _of_usual_size(estimator: BaseEstimator, rows: Rows) -> Rows:
     if largest > limit:
         raise GroupDataError(
             f"X holds {largest:g}; {type(estimator).__name__} computes with values up to {limit:g}"
+        )
+    if to_fit and 0 < largest < 1 / limit:
+        raise GroupDataError(
+            f"X holds nothing above {largest:g}; {type(estimator).__name__} computes with values "
+            f"from {1 / limit:g} on: scale X"
         )
     return table
 
