@@ -335,6 +335,18 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         """The same where nothing is asked about rows; to be overridden where that saves work."""
         return self._answer_groups(rows, groups, *self._answer_rows(rows, groups))
 
+    def _row_answers(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is said of rows, which has to be finite."""
+        score_row, proba_row = self._answer_rows(rows, groups)
+        _refuse_infinite(self, "rows", score_row, proba_row)
+        return score_row, proba_row
+
+    def _group_answers(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        """What is said where groups only are asked about, which has to be finite."""
+        proba_group = self._answer_groups_only(rows, groups)
+        _refuse_infinite(self, "groups", proba_group)
+        return proba_group
+
     def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
         """Class codes of rows; of equals the first class."""
         return proba_row.argmax(axis=1)
@@ -346,7 +358,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         return float(np.mean(predictions.y_group == y_group))
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
-        score_row, proba_row = self._answer_rows(rows, groups)
+        score_row, proba_row = self._row_answers(rows, groups)
         return self._predictions_of(rows, groups, score_row, proba_row)
 
     def _predictions_of(
@@ -362,10 +374,10 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self.classes_[self._label_rows(*self._answer_rows(rows, groups))]
+        return self.classes_[self._label_rows(*self._row_answers(rows, groups))]
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self.classes_[self._answer_groups_only(rows, groups).argmax(axis=1)]
+        return self.classes_[self._group_answers(rows, groups).argmax(axis=1)]
 
     def decision_function(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -383,7 +395,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
             Of two classes the second is the positive one.
         """
-        return self._answer_rows(*self._checked(X, groups))[0]
+        return self._row_answers(*self._checked(X, groups))[0]
 
     def predict_proba(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -400,7 +412,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         -------
         proba : ndarray of shape (n_rows, n_classes)
         """
-        return self._answer_rows(*self._checked(X, groups))[1]
+        return self._row_answers(*self._checked(X, groups))[1]
 
     def predict_groups_proba(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -418,8 +430,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n_groups, n_classes)
             In the order of ``np.unique(groups)``, columns as in ``classes_``.
         """
-        rows, encoded = self._checked(X, groups, about_groups=True)
-        return self._answer_groups_only(rows, encoded)
+        return self._group_answers(*self._checked(X, groups, about_groups=True))
 
 
 class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
@@ -450,11 +461,13 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
         return groups.sum(y_row) if self.target_ == "total" else groups.mean(y_row)
 
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
-        y_row = self._answer_rows(rows, groups)
+        y_row = self._predict_rows(rows, groups)
         return NumberPredictions(groups, y_row, self._answer_groups(y_row, groups))
 
     def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self._answer_rows(rows, groups)
+        y_row = self._answer_rows(rows, groups)
+        _refuse_infinite(self, "rows", y_row)
+        return y_row
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._predictions(rows, groups).y_group
@@ -464,6 +477,18 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
         y_row = group_numbers(y, groups, target=self.target_)
         known = group_totals if self.target_ == "total" else group_means
         return float(r2_score(known(y_row, groups, target=self.target_), predictions.y_group))
+
+
+def _refuse_infinite(estimator: object, what: str, *answers: NDArray[Any]) -> None:
+    """Rather no answer than NaN: what a learner inside made of numbers it could not compute with."""
+    for answer in answers:
+        lost = ~np.isfinite(answer.reshape(len(answer), -1)).all(axis=1)
+        if lost.any():
+            raise GroupDataError(
+                f"{type(estimator).__name__} has no finite answer for {int(lost.sum())} of "
+                f"{len(answer)} {what}: X, here or in fit, holds constant columns or values too "
+                "far apart in size; scale X"
+            )
 
 
 def warn_lost(what: str) -> None:

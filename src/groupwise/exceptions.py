@@ -3,8 +3,12 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "warn_caller"]
+import numpy as np
+
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "solving", "warn_caller"]
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
@@ -32,6 +36,18 @@ class GroupsLostWarning(UserWarning):
 
 class EqualSharesWarning(UserWarning):
     """All groups have the same shares of the classes: they say nothing about single rows."""
+
+
+@contextmanager
+def solving() -> Iterator[None]:
+    """Say in words that rounding has left equations without a solution."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise GroupDataError(
+            "X makes equations that cannot be solved in double precision: centre and scale its "
+            f"columns ({error})"
+        ) from error
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

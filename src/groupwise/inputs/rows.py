@@ -28,6 +28,7 @@ __all__ = [
     "expecting",
     "refuse_dates",
     "refuse_equal_names",
+    "refuse_size",
     "remember_features",
     "split_column",
     "take_rows_like",
@@ -232,6 +233,7 @@ def check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[np.float6
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
+    refuse_size("sample_weight", weight, 1e30, name="fit")
     return weight
 
 
@@ -307,22 +309,32 @@ def _of_usual_size(estimator: BaseEstimator, rows: Rows, *, to_fit: bool = False
     if issparse(table) and max(table.nnz, *table.shape) <= np.iinfo(np.int32).max:
         places = [each.astype(np.int32, copy=False) for each in (table.indices, table.indptr)]
         table = type(table)((table.data, *places), shape=table.shape)  # as compiled code wants it
-    values = table.data if issparse(table) else table
     limit = float(getattr(estimator, "_largest_value", 1e50))
+    values = table.data if issparse(table) else table
+    refuse_size("X", values, limit, name=type(estimator).__name__, also_small=to_fit)
+    return table
+
+
+def refuse_size(
+    argument: str, values: NDArray[Any], limit: float, *, name: str, also_small: bool = True
+) -> None:
+    """Refuse values beyond a limit, and with ``also_small`` those that all stay below one over it.
+
+    Missing values count for nothing.
+    """
     if np.isinf(limit) or not np.size(values):
-        return table
-    flat = np.ravel(values)  # NaN, where it is allowed, counts for nothing
+        return
+    flat = np.ravel(values)
     largest = max(float(np.fmax.reduce(flat)), -float(np.fmin.reduce(flat)))
     if largest > limit:
         raise GroupDataError(
-            f"X holds {largest:g}; {type(estimator).__name__} computes with values up to {limit:g}"
+            f"{argument} holds {largest:g}; {name} computes with values up to {limit:g}"
         )
-    if to_fit and 0 < largest < 1 / limit:
+    if also_small and 0 < largest < 1 / limit:
         raise GroupDataError(
-            f"X holds nothing above {largest:g}; {type(estimator).__name__} computes with values "
-            f"from {1 / limit:g} on: scale X"
+            f"{argument} holds nothing above {largest:g}; {name} computes with values from "
+            f"{1 / limit:g} on: scale it"
         )
-    return table
 
 
 def _refuse_what_is_no_table(X: MatrixLike) -> None:

@@ -239,6 +239,8 @@ def _named_table(
             f"{len(names)} classes and {groups.n_rows} rows; got shape {table.shape}"
         )
     try:
+        if np.iscomplexobj(table):
+            raise TypeError("they are complex")
         return table.astype(float), names
     except (TypeError, ValueError, OverflowError) as error:
         raise GroupDataError(f"shares or counts must be numbers: {error}") from error

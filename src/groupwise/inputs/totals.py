@@ -17,6 +17,7 @@ from groupwise.inputs.rows import (
     check_groups,
     expecting,
     refuse_dates,
+    refuse_size,
     remember_features,
 )
 
@@ -78,6 +79,7 @@ def check_totals(
     rows = check_features(estimator, X)
     encoded = check_groups(groups, _num_samples(rows))
     y_row = group_numbers(y, encoded, target=target)
+    refuse_size("y", y_row, 1e35, name=type(estimator).__name__)
     remember_features(estimator, X)
     return TotalRows(rows, encoded, y_row, target)
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import RandomState
+from groupwise.exceptions import solving
 from groupwise.inputs import ShareRows
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.mean_operator import MeanOperatorMixin
@@ -85,5 +86,6 @@ def operator_of_class_means(phi: NDArray[np.float64], data: ShareRows) -> NDArra
     """T from one mean per class, by least squares from the group means."""
     scale = np.sqrt(data.sizes)[:, None]
     mean_group = data.groups.mean(phi)
-    mean_class = np.linalg.lstsq(scale * data.shares_group, scale * mean_group, rcond=None)[0]
+    with solving():
+        mean_class = np.linalg.lstsq(scale * data.shares_group, scale * mean_group, rcond=None)[0]
     return data.counts_group.sum(axis=0)[:, None] * mean_class

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
+from groupwise.exceptions import solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import Solution
 
@@ -127,7 +128,8 @@ class SimplexQP:
         # a little curvature where the vectors depend on each other
         system[np.arange(n), np.arange(n)] += 1e-12 * max(np.trace(system[:n, :n]), 1e-300)
         system[n, n] = 0.0
-        return np.linalg.solve(system, np.append(self.loss[support], self.total))[:n]
+        with solving():
+            return np.linalg.solve(system, np.append(self.loss[support], self.total))[:n]
 
 
 def minimise(X: Rows, oracle: Oracle, C: float, *, tol: float, max_cuts: int) -> CutSolution:

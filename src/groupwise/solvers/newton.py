@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from scipy.special import entr, expit
 
 from groupwise._typing import Rows
+from groupwise.exceptions import solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import Solution
 
@@ -189,7 +190,8 @@ def _direct_step(
     hessian[:-1, :-1].flat[:: len(grad) + 1] += 1.0
     hessian[-1, :-1] = hessian[:-1, -1] = bent.sum(axis=0)
     hessian[-1, -1] = max(curvature.sum(), 1e-12)
-    step = -np.linalg.solve(hessian, np.append(grad, grad_b))
+    with solving():
+        step = -np.linalg.solve(hessian, np.append(grad, grad_b))
     return step[:-1], float(step[-1])
 
 
