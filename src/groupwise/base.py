@@ -480,7 +480,7 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
 
 
 def _refuse_infinite(estimator: object, what: str, *answers: NDArray[Any]) -> None:
-    """Rather no answer than NaN: what a learner inside made of numbers it could not compute with."""
+    """Rather no answer than NaN, which is what learners make of numbers that overflow inside."""
     for answer in answers:
         lost = ~np.isfinite(answer.reshape(len(answer), -1)).all(axis=1)
         if lost.any():
