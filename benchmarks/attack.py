@@ -28,15 +28,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from groupwise import Groups, NaiveGroupClassifier, SBoostClassifier
+from groupwise import (
+    Groups,
+    GroupStatisticsClassifier,
+    HistTrees,
+    NaiveGroupClassifier,
+    SBoostClassifier,
+)
 from groupwise.cli.console import visible
 from groupwise.exceptions import GroupDataError
+from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 from groupwise.io import ModelFileError, load_model, save_model
 from groupwise.jobs import Result
+from groupwise.measures import BoostedRowsClassifier
+from groupwise.proportions import KernelCountClassifier
 from groupwise.report import render
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.formats import without_password
 from groupwise.testing import all_estimators
+from groupwise.transfer import TransductiveSVC, WeightedTransferClassifier
 
 TESTS = Path(__file__).parent.parent / "tests"
 ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
@@ -320,12 +330,27 @@ def interruptions(folder: Path) -> Outcomes:
 
 
 def settings():
-    """Every setting of every estimator that the contract tests of the rooms try, by its text."""
+    """The settings of all estimators that the rooms' contract tests try, and some more, by text."""
     found = {}
     for room in ROOMS:
         lists = [v for v in vars(cases_of("test_contract", room)).values() if isinstance(v, list)]
         for setting in [s for each in lists for s in each if hasattr(s, "get_params")]:
             found.setdefault(" ".join(repr(setting).split()), setting)
+    trees = HistTrees(2, n_jobs=1)
+    for setting in [
+        *(WeightedTransferClassifier(trees, weighting=w) for w in ("logistic", "kliep", "kmm")),
+        *(WeightedTransferClassifier(weighting=w) for w in ("logistic", "kliep", "kmm", "union")),
+        GroupBoostClassifier("majority_softmax", n_estimators=4, trees=trees, engine="xgboost"),
+        GroupBoostClassifier("presence", n_estimators=4, trees=trees, engine="xgboost"),
+        GroupBoostRegressor("total", n_estimators=4, trees=trees, engine="xgboost"),
+        GroupBoostClassifier(n_estimators=4, trees=trees, early_stopping=True),
+        KernelCountClassifier(goal="transduction", alphas=(0.1,), cv=2, widths=(1.0,), rhos=(1.0,)),
+        GroupStatisticsClassifier(),
+        NaiveGroupClassifier(),
+        BoostedRowsClassifier(n_estimators=5, n_jobs=1, balance_groups=True),
+        TransductiveSVC(C=10.0, unlabeled_cost=1.0),
+    ]:
+        found.setdefault(" ".join(repr(setting).split()), setting)
     missing = set(all_estimators()) - {type(setting).__name__ for setting in found.values()}
     assert not missing, f"no contract test has {missing}"
     return found

@@ -15,6 +15,7 @@ from groupwise._typing import MatrixLike, Rows
 from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups
 from groupwise.inputs import (
+    LARGEST_VALUE,
     GroupedRows,
     TotalRows,
     check_groups,
@@ -143,7 +144,7 @@ class GroupMixin:
     _splits_on_categories = False
     #: The largest magnitude of a feature that the method can compute with; training data that
     #: stay below one over it vanish in products.
-    _largest_value = 1e50
+    _largest_value = LARGEST_VALUE
 
     group_column: str | None = None
     n_groups_: int

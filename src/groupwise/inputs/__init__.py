@@ -10,10 +10,12 @@ from groupwise.inputs.domains import DomainRows, check_domains, domain_shares, f
 from groupwise.inputs.labels import GroupedRows, check_known_classes, check_labels, class_codes
 from groupwise.inputs.parameters import check_choice, check_flag, check_number
 from groupwise.inputs.rows import (
+    LARGEST_VALUE,
     check_groups,
     check_rows,
     check_weights,
     dense,
+    refuse_size,
     split_column,
     take_rows_like,
 )
@@ -36,6 +38,7 @@ from groupwise.inputs.totals import (
 )
 
 __all__ = [
+    "LARGEST_VALUE",
     "SHARE_TOLERANCE",
     "CandidateRows",
     "DomainRows",
@@ -66,6 +69,7 @@ __all__ = [
     "group_numbers",
     "group_totals",
     "is_table",
+    "refuse_size",
     "split_column",
     "take_rows_like",
     "whole_counts",

@@ -19,6 +19,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 
 __all__ = [
+    "LARGEST_VALUE",
     "CategoryColumns",
     "check_features",
     "check_groups",
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 
+#: The largest magnitude of a feature that methods compute with, unless they say another.
+LARGEST_VALUE = 1e50
 _NUMBERS_OF_DATES = "make numbers of them, such as days since the first"
 
 
@@ -309,7 +312,7 @@ def _of_usual_size(estimator: BaseEstimator, rows: Rows, *, to_fit: bool = False
     if issparse(table) and max(table.nnz, *table.shape) <= np.iinfo(np.int32).max:
         places = [each.astype(np.int32, copy=False) for each in (table.indices, table.indptr)]
         table = type(table)((table.data, *places), shape=table.shape)  # as compiled code wants it
-    limit = float(getattr(estimator, "_largest_value", 1e50))
+    limit = float(getattr(estimator, "_largest_value", LARGEST_VALUE))
     values = table.data if issparse(table) else table
     refuse_size("X", values, limit, name=type(estimator).__name__, also_small=to_fit)
     return table

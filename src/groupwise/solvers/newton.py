@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from scipy.special import entr, expit
 
 from groupwise._typing import Rows
-from groupwise.exceptions import solving
+from groupwise.exceptions import GroupDataError, solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import Solution
 
@@ -90,7 +90,7 @@ def fit_plane(
 
     Raises
     ------
-    RuntimeError
+    GroupDataError
         If the gradient does not fall below ``tol``.
     """
     parts = LOSSES[loss]
@@ -117,9 +117,9 @@ def fit_plane(
         coef += length * step
         intercept += length * step_b
         score += length * step_score
-    raise RuntimeError(
+    raise GroupDataError(
         f"the Newton method did not reach a gradient below {goal:.2g} in {_MAX_NEWTON} steps "
-        f"(it is {norm:.2g}); scale the features, or raise tol"
+        f"(it is {norm:.2g}); scale X, or raise tol"
     )
 
 
