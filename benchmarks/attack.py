@@ -1,6 +1,6 @@
 """Attack the library where strangers reach it, and print what was tried and what survived.
 
-    python benchmarks/attack.py            # the table of docs/security.md, about five minutes
+    python benchmarks/attack.py            # the table of docs/security.md, about a quarter of an hour
     python benchmarks/attack.py sql bombs  # some of it
 
 Seeds are fixed. A case survives if nothing was run, written, shown or mixed up, and the error, if
@@ -398,6 +398,7 @@ def estimators(folder: Path) -> Outcomes:
     for setting, estimator in settings().items():
         if not re.search(ONLY, setting):
             continue
+        print(time.strftime("%H:%M:%S"), setting, file=sys.stderr, flush=True)
         for name, case in odd.ODD.items():
             if odd.applies(case, name, estimator):
                 found = ask(setting, name)
@@ -463,13 +464,13 @@ AREAS: dict[str, tuple[str, Callable[[Path], Outcomes]]] = {
     "cells": ("formulas in CSV, escapes on terminals: neutralised", cells),
     "ids": ("ids: apart, cheap, or refused in words", ids),
     "results": ("results altered or nested without end: a report, or refused in words", results),
-    "estimators": (
-        "odd inputs to every estimator: finite answers, or words",
-        estimators,
-    ),
     "interruptions": (
         "stopped at a write: continues; Ctrl-C while loading: one line",
         interruptions,
+    ),
+    "estimators": (
+        "odd inputs to every estimator: finite answers, or words",
+        estimators,
     ),
 }
 
