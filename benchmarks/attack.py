@@ -1,6 +1,6 @@
 """Attack the library where strangers reach it, and print what was tried and what survived.
 
-    python benchmarks/attack.py            # the table of docs/security.md, about a quarter of an hour
+    python benchmarks/attack.py            # the table of docs/security.md, half an hour
     python benchmarks/attack.py sql bombs  # some of it
 
 Seeds are fixed. A case survives if nothing was run, written, shown or mixed up, and the error, if

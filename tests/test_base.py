@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from groupwise import GroupBoostRegressor, SBoostClassifier
 from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, Predictions
-from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, solving
 from groupwise.groups import Groups
 from groupwise.measures import FocusedAdaBoostClassifier
 from groupwise.rules import get_rule
@@ -236,3 +236,22 @@ def test_numbers_of_groups(data, target):
     else:
         with pytest.raises(GroupDataError, match="same on every row"):
             MeanRegression("total").fit(X, value, groups=groups)
+
+
+def test_rather_no_answer_than_nan(data):
+    class Blind(MeanLine):
+        def _answer_rows(self, rows, groups):
+            score, proba = super()._answer_rows(rows, groups)
+            score[:3] = np.nan
+            return score, proba
+
+    X, y, groups = data
+    clf = Blind().fit(X, y, groups=groups)
+    for ask in (clf.predict, clf.predict_proba, clf.decision_function, clf.predictions):
+        with pytest.raises(GroupDataError, match=r"no finite answer for 3 of 80 rows.*scale X"):
+            ask(X, groups)
+
+
+def test_equations_without_a_solution_are_told_in_words():
+    with pytest.raises(GroupDataError, match=r"scale its columns \(Singular matrix\)"), solving():
+        np.linalg.inv(np.zeros((2, 2)))

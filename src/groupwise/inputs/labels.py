@@ -117,17 +117,18 @@ def _one_column(y: ArrayLike) -> NDArray[Any]:
 def distinct_labels(labels: NDArray[Any], groups: Groups) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes, sorted, and the code of each row's; labels of no class are refused."""
     refuse_missing(labels, groups)
-    with expecting("y", "classes"):
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
+    assert_all_finite(labels, input_name="y")
     try:
-        return np.unique(labels, return_inverse=True)
+        classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
         raise GroupDataError(
-            f"y must hold labels that can be sorted, such as text or whole numbers; it holds "
+            "y must hold labels that can be sorted, such as text or whole numbers; it holds "
             f"{' and '.join(kinds)}"
         ) from error
+    with expecting("y", "classes"):
+        check_classification_targets(labels)
+    return classes, codes
 
 
 def refuse_missing(values: NDArray[Any], groups: Groups) -> None:
