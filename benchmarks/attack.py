@@ -1,17 +1,20 @@
 """Attack the library where strangers reach it, and print what was tried and what survived.
 
-    python benchmarks/attack.py            # the table of docs/security.md, about five minutes
+    python benchmarks/attack.py            # the table of docs/security.md, half an hour
     python benchmarks/attack.py sql bombs  # some of it
 
 Seeds are fixed. A case survives if nothing was run, written, shown or mixed up, and the error, if
 there is one, is a line of words. The cases of the tests (tests/security) are used again.
 """
 
+import contextlib
 import importlib.util
 import io
 import json
+import multiprocessing
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -25,22 +28,39 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from groupwise import Groups, NaiveGroupClassifier, SBoostClassifier
+from groupwise import (
+    Groups,
+    GroupStatisticsClassifier,
+    HistTrees,
+    NaiveGroupClassifier,
+    SBoostClassifier,
+)
 from groupwise.cli.console import visible
 from groupwise.exceptions import GroupDataError
+from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 from groupwise.io import ModelFileError, load_model, save_model
+from groupwise.jobs import Result
+from groupwise.measures import BoostedRowsClassifier
+from groupwise.proportions import KernelCountClassifier
+from groupwise.report import render
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.formats import without_password
+from groupwise.testing import all_estimators
+from groupwise.transfer import TransductiveSVC, WeightedTransferClassifier
 
-TESTS = Path(__file__).parent.parent / "tests" / "security"
+TESTS = Path(__file__).parent.parent / "tests"
+ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
+SECONDS = 25  # that an estimator may take for 48 rows
 PROGRAM = "import groupwise.cli; groupwise.cli.main()"
 SPEAKING = "import groupwise.cli; print('up', flush=True); groupwise.cli.main()"
+ONLY = os.environ.get("ONLY", "")  # what the settings' texts must match, to try some of them
 Outcomes = Iterator[bool]
 
 
-def cases_of(name):
+def cases_of(name, folder="security"):
     """A test module, for its lists of cases."""
-    spec = importlib.util.spec_from_file_location(f"attack_{name}", TESTS / f"{name}.py")
+    path = TESTS / folder / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"attack_{folder}_{name}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -309,6 +329,129 @@ def interruptions(folder: Path) -> Outcomes:
         )
 
 
+def settings():
+    """The settings of all estimators that the rooms' contract tests try, and some more, by text."""
+    found = {}
+    for room in ROOMS:
+        lists = [v for v in vars(cases_of("test_contract", room)).values() if isinstance(v, list)]
+        for setting in [s for each in lists for s in each if hasattr(s, "get_params")]:
+            found.setdefault(" ".join(repr(setting).split()), setting)
+    trees = HistTrees(2, n_jobs=1)
+    for setting in [
+        *(WeightedTransferClassifier(trees, weighting=w) for w in ("logistic", "kliep", "kmm")),
+        *(WeightedTransferClassifier(weighting=w) for w in ("logistic", "kliep", "kmm", "union")),
+        GroupBoostClassifier("majority_softmax", n_estimators=4, trees=trees, engine="xgboost"),
+        GroupBoostClassifier("presence", n_estimators=4, trees=trees, engine="xgboost"),
+        GroupBoostRegressor("total", n_estimators=4, trees=trees, engine="xgboost"),
+        GroupBoostClassifier(n_estimators=4, trees=trees, early_stopping=True),
+        KernelCountClassifier(goal="transduction", alphas=(0.1,), cv=2, widths=(1.0,), rhos=(1.0,)),
+        GroupStatisticsClassifier(),
+        NaiveGroupClassifier(),
+        BoostedRowsClassifier(n_estimators=5, n_jobs=1, balance_groups=True),
+        TransductiveSVC(C=10.0, unlabeled_cost=1.0),
+    ]:
+        found.setdefault(" ".join(repr(setting).split()), setting)
+    missing = set(all_estimators()) - {type(setting).__name__ for setting in found.values()}
+    assert not missing, f"no contract test has {missing}"
+    return found
+
+
+def answer_questions(pipe):
+    """In a process of its own, which may hang or die: the outcome of a setting and an odd input."""
+    odd, known = cases_of("test_odd_inputs"), settings()
+    with contextlib.suppress(EOFError):
+        while True:
+            setting, name = pipe.recv()
+            pipe.send(odd.outcome(known[setting], odd.ODD[name]))
+
+
+class Asker:
+    """Asks the process, and starts another one where there is no answer in time."""
+
+    def __init__(self):
+        self.context, self.process = multiprocessing.get_context("spawn"), None
+
+    def __call__(self, setting, name):
+        if self.process is None:
+            self.pipe, there = self.context.Pipe()
+            self.process = self.context.Process(target=answer_questions, args=(there,), daemon=True)
+            self.process.start()
+            there.close()
+            self.pipe.send((next(iter(settings())), "DataFrame"))
+            self.pipe.recv()  # everything is imported
+        self.pipe.send((setting, name))
+        try:
+            if self.pipe.poll(SECONDS):
+                return self.pipe.recv()
+            found = f"slow: no answer in {SECONDS} s"
+        except EOFError:
+            found = "died"
+        self.process.kill()
+        self.process.join()
+        self.process = None
+        return found
+
+
+def estimators(folder: Path) -> Outcomes:
+    """Odd inputs to every setting of every estimator: finite answers, or an error in words."""
+    odd, ask = cases_of("test_odd_inputs"), Asker()
+    for setting, estimator in settings().items():
+        if not re.search(ONLY, setting):
+            continue
+        print(time.strftime("%H:%M:%S"), setting, file=sys.stderr, flush=True)
+        for name, case in odd.ODD.items():
+            if odd.applies(case, name, estimator):
+                found = ask(setting, name)
+                if found not in ("finite", "refused"):
+                    print(json.dumps([setting, name, found]), file=sys.stderr, flush=True)
+                yield found in ("finite", "refused")
+
+
+def results(folder: Path) -> Outcomes:
+    """Results altered in one place: a report, or an error in words."""
+    y = np.tile(["a", "b"], 10).repeat(4)
+    table = folder / "t.parquet"
+    x = (y == "b") + np.random.RandomState(0).normal(size=80)
+    pd.DataFrame({"session": np.arange(20).repeat(4), "kind": y, "x": x}).to_parquet(table)
+    out = folder / "c"
+    command("compare", table, "-g", "session", "-l", "kind", "-m", "naive-logistic", "-m", "sboost",
+            "--folds", "2", "--no-search", "-q", "-o", out)  # fmt: skip
+    text = (out / "result.json").read_text()
+    values = [None, True, -1, 0, 10**9, 10**400, 1e308, float("nan"), float("inf"), "", "x", "<b>",
+              [], [1], {}, {"a": 1}, [[]]]  # fmt: skip
+    draw = random.Random(3)
+    for case in range(400):
+        content = json.loads(text)
+        node, place = draw.choice(list(places(content)))
+        node[place] = draw.choice([*values, [node[place]] * 2])
+        if case % 5 == 0:
+            del node[place]
+        try:
+            render(Result.from_json(json.dumps(content), "r.json"))
+            yield True
+        except TableError as error:
+            yield "r.json" in str(error)
+        except Exception as error:
+            print(json.dumps([str(place), repr(error)]), file=sys.stderr, flush=True)
+            yield False
+    for levels in (1_000, 100_000, 1_000_000):
+        for begin, end in (("[", "]"), ('{"a":', "}")):
+            try:
+                Result.from_json(begin * levels + "1" + end * levels, "r.json")
+                yield False
+            except TableError as error:
+                yield "r.json" in str(error)
+
+
+def places(node):
+    """Every list or dictionary inside, with each of its keys; of long lists the first three."""
+    keys = list(node) if isinstance(node, dict) else range(min(3, len(node)))
+    for key in keys:
+        yield node, key
+        if isinstance(node[key], dict | list):
+            yield from places(node[key])
+
+
 AREAS: dict[str, tuple[str, Callable[[Path], Outcomes]]] = {
     "trees": ("random trees of classes and loaders: nothing called or written", trees),
     "chains": ("every class as constructor, method, key or partial: refused", chains),
@@ -320,9 +463,14 @@ AREAS: dict[str, tuple[str, Callable[[Path], Outcomes]]] = {
     "tables": ("damaged tables: read, or refused in words", tables),
     "cells": ("formulas in CSV, escapes on terminals: neutralised", cells),
     "ids": ("ids: apart, cheap, or refused in words", ids),
+    "results": ("results altered or nested without end: a report, or refused in words", results),
     "interruptions": (
         "stopped at a write: continues; Ctrl-C while loading: one line",
         interruptions,
+    ),
+    "estimators": (
+        "odd inputs to every estimator: finite answers, or words",
+        estimators,
     ),
 }
 

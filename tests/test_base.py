@@ -1,5 +1,6 @@
 """The contract, on the smallest estimators that can be written for it."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -7,16 +8,20 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from groupwise import GroupBoostRegressor, SBoostClassifier
 from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, Predictions
-from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, solving
 from groupwise.groups import Groups
+from groupwise.measures import FocusedAdaBoostClassifier
 from groupwise.rules import get_rule
+from groupwise.transfer import TrAdaBoostClassifier
 
 
 class MeanLine(BaseGroupClassifier):
@@ -35,6 +40,17 @@ class MeanLine(BaseGroupClassifier):
     def _answer_rows(self, rows, groups):
         score = self.line_.decision_function(rows)
         return score, np.column_stack([1 - expit(score), expit(score)])
+
+
+class RowLine(MeanLine):
+    """The same on rows: groups come in where it is asked about them."""
+
+    _learns_from_groups = False
+
+    def fit(self, X, y, *, groups=None):
+        data = self._check_training(X, y, groups)
+        self.line_ = LogisticRegression(C=self.C).fit(data.X, data.y_row)
+        return self
 
 
 class Centred(MeanLine):
@@ -116,13 +132,37 @@ def test_a_fit_without_groups_says_so_and_how_to_mean_it(data):
     MeanLine().fit(X, y, groups=np.arange(len(X)))  # no warning: it is meant
 
 
+@pytest.mark.parametrize("model", [MeanLine(), RowLine()])
 @pytest.mark.parametrize("ask", ["score", "predict_groups", "predict_groups_proba"])
-def test_groups_are_not_lost_on_the_way_to_an_answer_about_groups(data, ask):
+def test_groups_are_not_lost_on_the_way_to_an_answer_about_groups(data, ask, model):
     X, y, groups = data
-    clf = MeanLine().fit(X, y, groups=groups)
-    with pytest.warns(GroupsLostWarning, match="fitted with groups"):
+    clf = clone(model).fit(X, y, groups=groups)
+    with pytest.warns(GroupsLostWarning, match="fitted with groups") as caught:
         getattr(clf, ask)(*((X, y) if ask == "score" else (X,)))
+    assert [each.filename for each in caught] == [__file__]
     clf.predict(X)  # rows are answered without
+
+
+def test_a_model_that_learns_from_rows_has_not_lost_groups_it_never_had(data):
+    X, y, _ = data
+    assert RowLine().fit(X, y).score(X, y) > 0.5  # no warning in either
+
+
+@pytest.mark.parametrize(
+    ("model", "ids"),
+    [
+        (SBoostClassifier(n_estimators=2), "groups"),
+        (GroupBoostRegressor(n_estimators=2), "groups"),
+        (FocusedAdaBoostClassifier(n_estimators=2), "groups"),
+        (TrAdaBoostClassifier(n_estimators=2, target_domain=0), "domains"),
+    ],
+)
+def test_warnings_point_at_the_line_that_lost_the_groups(data, model, ids):
+    X, y, _ = data
+    with pytest.warns(GroupsLostWarning, match=f"got no {ids}") as caught:
+        here = inspect.currentframe().f_lineno + 1
+        model.fit(X, (y == "yes").astype(int))
+    assert [(each.filename, each.lineno) for each in caught] == [(__file__, here)]
 
 
 @pytest.mark.parametrize(
@@ -196,3 +236,22 @@ def test_numbers_of_groups(data, target):
     else:
         with pytest.raises(GroupDataError, match="same on every row"):
             MeanRegression("total").fit(X, value, groups=groups)
+
+
+def test_rather_no_answer_than_nan(data):
+    class Blind(MeanLine):
+        def _answer_rows(self, rows, groups):
+            score, proba = super()._answer_rows(rows, groups)
+            score[:3] = np.nan
+            return score, proba
+
+    X, y, groups = data
+    clf = Blind().fit(X, y, groups=groups)
+    for ask in (clf.predict, clf.predict_proba, clf.decision_function, clf.predictions):
+        with pytest.raises(GroupDataError, match=r"no finite answer for 3 of 80 rows.*scale X"):
+            ask(X, groups)
+
+
+def test_equations_without_a_solution_are_told_in_words():
+    with pytest.raises(GroupDataError, match=r"scale its columns \(Singular matrix\)"), solving():
+        np.linalg.inv(np.zeros((2, 2)))

@@ -194,3 +194,10 @@ def test_bad_bags():
         flatten_bags([np.ones((1, 2)), np.ones((2, 3))], [0, 1])
     with pytest.raises(GroupDataError, match=r"bag 1 .* at least one row"):
         flatten_bags([np.ones((1, 2)), np.ones((0, 2))], [0, 1])
+
+
+def test_ids_without_an_order_are_sorted_as_they_are_written():
+    assert Groups([(1, "x"), ("x", 1), (1, "x")]).names.tolist() == [("x", 1), (1, "x")]
+    ids = np.array([2j, 1j, 2j], dtype=object)
+    assert Groups(ids).names.tolist() == [1j, 2j]
+    assert Groups(ids[::-1]).names.tolist() == [1j, 2j]

@@ -1,6 +1,5 @@
 """The contract of the library: how an estimator is fitted to groups and asked about them."""
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -13,9 +12,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import MatrixLike, Rows
-from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups
 from groupwise.inputs import (
+    LARGEST_VALUE,
     GroupedRows,
     TotalRows,
     check_groups,
@@ -36,6 +36,7 @@ __all__ = [
     "GroupMixin",
     "NumberPredictions",
     "Predictions",
+    "warn_lost",
 ]
 
 
@@ -141,8 +142,9 @@ class GroupMixin:
     _decides_per_group = False
     #: Whether category columns of a table are handed over as codes (else one column per category).
     _splits_on_categories = False
-    #: The largest magnitude of a feature that the method can compute with.
-    _largest_value = 1e100
+    #: The largest magnitude of a feature that the method can compute with; training data that
+    #: stay below one over it vanish in products.
+    _largest_value = LARGEST_VALUE
 
     group_column: str | None = None
     n_groups_: int
@@ -154,7 +156,7 @@ class GroupMixin:
         """Features and ids of training data; says where there are no ids."""
         X, groups = split_column(X, self.group_column, groups)
         if groups is None and self._learns_from_groups:
-            _warn_lost(f"{type(self).__name__}.fit got no groups and takes every row for one")
+            warn_lost(f"{type(self).__name__}.fit got no groups and takes every row for one")
         return X, groups
 
     def _remember_groups(self, given: ArrayLike | Groups | None, groups: Groups) -> None:
@@ -176,10 +178,8 @@ class GroupMixin:
                     f"{type(self).__name__} labels a row in view of its group: pass groups "
                     "(np.arange(len(X)) if every row is one)"
                 )
-            if about_groups and self._learns_from_groups:
-                _warn_lost(
-                    f"this {type(self).__name__} was fitted with groups and is asked without"
-                )
+            if about_groups:
+                warn_lost(f"this {type(self).__name__} was fitted with groups and is asked without")
         rows = check_rows(self, X)
         return rows, check_groups(groups, _num_samples(rows))
 
@@ -336,6 +336,18 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         """The same where nothing is asked about rows; to be overridden where that saves work."""
         return self._answer_groups(rows, groups, *self._answer_rows(rows, groups))
 
+    def _row_answers(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is said of rows, which has to be finite."""
+        score_row, proba_row = self._answer_rows(rows, groups)
+        _refuse_infinite(self, "rows", score_row, proba_row)
+        return score_row, proba_row
+
+    def _group_answers(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        """What is said where groups only are asked about, which has to be finite."""
+        proba_group = self._answer_groups_only(rows, groups)
+        _refuse_infinite(self, "groups", proba_group)
+        return proba_group
+
     def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
         """Class codes of rows; of equals the first class."""
         return proba_row.argmax(axis=1)
@@ -347,7 +359,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         return float(np.mean(predictions.y_group == y_group))
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
-        score_row, proba_row = self._answer_rows(rows, groups)
+        score_row, proba_row = self._row_answers(rows, groups)
         return self._predictions_of(rows, groups, score_row, proba_row)
 
     def _predictions_of(
@@ -363,10 +375,10 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self.classes_[self._label_rows(*self._answer_rows(rows, groups))]
+        return self.classes_[self._label_rows(*self._row_answers(rows, groups))]
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self.classes_[self._answer_groups_only(rows, groups).argmax(axis=1)]
+        return self.classes_[self._group_answers(rows, groups).argmax(axis=1)]
 
     def decision_function(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -384,7 +396,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
             Of two classes the second is the positive one.
         """
-        return self._answer_rows(*self._checked(X, groups))[0]
+        return self._row_answers(*self._checked(X, groups))[0]
 
     def predict_proba(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -401,7 +413,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         -------
         proba : ndarray of shape (n_rows, n_classes)
         """
-        return self._answer_rows(*self._checked(X, groups))[1]
+        return self._row_answers(*self._checked(X, groups))[1]
 
     def predict_groups_proba(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -419,8 +431,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n_groups, n_classes)
             In the order of ``np.unique(groups)``, columns as in ``classes_``.
         """
-        rows, encoded = self._checked(X, groups, about_groups=True)
-        return self._answer_groups_only(rows, encoded)
+        return self._group_answers(*self._checked(X, groups, about_groups=True))
 
 
 class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
@@ -451,11 +462,13 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
         return groups.sum(y_row) if self.target_ == "total" else groups.mean(y_row)
 
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
-        y_row = self._answer_rows(rows, groups)
+        y_row = self._predict_rows(rows, groups)
         return NumberPredictions(groups, y_row, self._answer_groups(y_row, groups))
 
     def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self._answer_rows(rows, groups)
+        y_row = self._answer_rows(rows, groups)
+        _refuse_infinite(self, "rows", y_row)
+        return y_row
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._predictions(rows, groups).y_group
@@ -467,11 +480,23 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
         return float(r2_score(known(y_row, groups, target=self.target_), predictions.y_group))
 
 
-def _warn_lost(what: str) -> None:
-    warnings.warn(
+def _refuse_infinite(estimator: object, what: str, *answers: NDArray[Any]) -> None:
+    """Rather no answer than NaN, which is what learners make of numbers that overflow inside."""
+    for answer in answers:
+        lost = ~np.isfinite(answer.reshape(len(answer), -1)).all(axis=1)
+        if lost.any():
+            raise GroupDataError(
+                f"{type(estimator).__name__} has no finite answer for {int(lost.sum())} of "
+                f"{len(answer)} {what}: X, here or in fit, holds constant columns or values too "
+                "far apart in size; scale X"
+            )
+
+
+def warn_lost(what: str) -> None:
+    """Warn that groups were probably lost on the way, and say how to pass them."""
+    warn_caller(
         f"{what}: were they lost on the way? Ways out: groupwise.model_selection.cross_validate, "
         "sklearn.set_config(enable_metadata_routing=True), or group_column= with the ids in X; "
         "groups=np.arange(len(X)) says that every row is meant to be a group",
         GroupsLostWarning,
-        stacklevel=4,
     )

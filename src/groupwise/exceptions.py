@@ -1,6 +1,16 @@
 """Errors and warnings that callers may want to catch by name."""
 
-__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning"]
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "solving", "warn_caller"]
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class GroupDataError(ValueError):
@@ -26,3 +36,23 @@ class GroupsLostWarning(UserWarning):
 
 class EqualSharesWarning(UserWarning):
     """All groups have the same shares of the classes: they say nothing about single rows."""
+
+
+@contextmanager
+def solving() -> Iterator[None]:
+    """Say in words that rounding has left equations without a solution."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise GroupDataError(
+            "X makes equations that cannot be solved in double precision: centre and scale its "
+            f"columns ({error})"
+        ) from error
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn about the line that called into the package, however deep inside it this is found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

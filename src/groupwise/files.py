@@ -1,16 +1,20 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and JSON that strangers may have written."""
 
 import contextlib
+import json
 import os
 import re
 import socket
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin
 
-__all__ = ["atomic_write", "is_part", "write_text"]
+__all__ = ["atomic_write", "is_of_type", "is_part", "parse_json", "write_text"]
 
 _PART = re.compile(r"\.(?P<name>.+)\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\w+\.part$", re.DOTALL)
 
@@ -62,6 +66,50 @@ def write_text(path: str | Path, text: str) -> Path:
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Read JSON; whatever is wrong with it is a ``ValueError``, nesting without end as well.
+
+    Examples
+    --------
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+        ...
+    ValueError: JSON is nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("JSON is nested too deeply") from error
+
+
+def is_of_type(value: object, kind: Any) -> bool:
+    """Whether a value read from JSON is what a type hint says.
+
+    A whole number is a float too; numbers have to be finite and fit into 64 bits.
+
+    Examples
+    --------
+    >>> is_of_type({"a": [1, 2.5]}, dict[str, list[float]]), is_of_type([1, "2"], list[int] | None)
+    (True, False)
+    """
+    if kind is Any:
+        return True
+    if isinstance(kind, UnionType):
+        return any(is_of_type(value, one) for one in get_args(kind))
+    if kind is None or kind is type(None):
+        return value is None
+    if kind is float:
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max  # type: ignore
+    if kind is int:
+        return type(value) is int and -(2**63) <= value < 2**63
+    outer, inner = get_origin(kind), get_args(kind)
+    if outer is dict:
+        return isinstance(value, dict) and all(is_of_type(v, inner[1]) for v in value.values())
+    if outer in (list, tuple):
+        return isinstance(value, outer) and all(is_of_type(v, inner[0]) for v in value)
+    return isinstance(value, kind)
 
 
 def is_part(path: Path, of: str | None = None) -> bool:

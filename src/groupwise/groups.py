@@ -28,7 +28,8 @@ class Groups:
     ----------
     names : ndarray of shape (n_groups,)
         The distinct ids, as ``np.unique`` gives them: sorted. Ids of kinds that cannot be compared
-        with each other (``1`` and ``"a"``) are sorted by the name of their type, then by value.
+        with each other (``1`` and ``"a"``) are sorted by the name of their type, then by value
+        (by how they are written, where values have no order).
     codes : ndarray of shape (n_rows,)
         For every row the position of its group in ``names``.
     sizes : ndarray of shape (n_groups,)
@@ -344,11 +345,10 @@ def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     try:
         order = np.argsort(names, kind="stable")
     except TypeError:
-        keys = [(type(name).__name__, name) for name in names]
-        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+        order = np.array(sorted(range(len(names)), key=_sort_keys(names).__getitem__), np.intp)
     rank = np.empty(len(names), np.intp)
     rank[order] = np.arange(len(names))
-    return names[order], rank[codes]
+    return np.asarray(names)[order], rank[codes]
 
 
 def _factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
@@ -358,3 +358,13 @@ def _factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
     names = np.empty(len(code_of), dtype=values.dtype)
     names[:] = list(code_of)
     return codes, names
+
+
+def _sort_keys(names: NDArray[Any]) -> list[tuple[str, Any]]:
+    """By the type's name, then by value, or as they are written where these have no order."""
+    keys = [(type(name).__name__, name) for name in names]
+    try:
+        sorted(keys)
+    except TypeError:
+        return [(kind, repr(name)) for kind, name in keys]
+    return keys

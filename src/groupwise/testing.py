@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise.datasets import make_sessions
-from groupwise.exceptions import GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.io import load_model, save_model
 from groupwise.model_selection import WholeGroupKFold, cross_validate
 
@@ -265,11 +265,16 @@ def check_fitted_state_answers(estimator: BaseEstimator) -> None:
 
 
 def check_lost_groups(estimator: BaseEstimator) -> None:
-    """A fit without groups or domains says that they may have been lost."""
+    """A fit without groups or domains says that they may have been lost; a score does, too."""
     import pytest
 
     case = _Case.of(estimator)
     learns = getattr(estimator, f"_learns_from_{case.name}", True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GroupsLostWarning)
+        if case.name == "groups":
+            with pytest.raises((GroupsLostWarning, GroupDataError), match="groups"):
+                case.fit().score(case.X, case.y)
     with warnings.catch_warnings():
         if not learns:
             warnings.simplefilter("error", GroupsLostWarning)

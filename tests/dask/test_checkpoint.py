@@ -72,8 +72,12 @@ def test_files_that_are_no_checkpoints(tmp_path):
     assert read_checkpoint(path, {}) is None
     Checkpoint(str(path), 5, {"a": 1}).write(CheckpointState(5, {"train": [0.5]}, "{}"))
     assert read_checkpoint(path, {"a": 1}) == CheckpointState(5, {"train": [0.5]}, "{}")
-    for text in ("{", "[]", "{}"):
+    for text in ("{", "[]", "{}", "[" * 100_000):
         path.write_text(text)
+        with pytest.raises(ValueError, match="is no checkpoint of groupwise"):
+            read_checkpoint(path, {})
+    for state in (("5", {}, ""), (5, [], ""), (5, {}, None), (10**400, {}, "")):
+        Checkpoint(str(path), 5).write(CheckpointState(*state))
         with pytest.raises(ValueError, match="is no checkpoint of groupwise"):
             read_checkpoint(path, {})
     path.write_text('{"format": 9}')

@@ -12,6 +12,7 @@ import dask.dataframe as dd
 from groupwise import Groups
 from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier, DaskGroupBoostRegressor
+from groupwise.exceptions import GroupsLostWarning
 from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 from groupwise.io import load_model, save_model
 from groupwise.losses import GroupMeanLoss
@@ -230,5 +231,9 @@ def test_each_row_a_group(client, coarse, cut, apart):
     X, y, _ = coarse()
     one = booster("majority_softmax").fit(X, y, groups=np.arange(len(y)))
     many = DaskGroupBoostClassifier(booster("majority_softmax"), client=client)
-    many.fit(cut(X, 3), cut(y, 3))
+    with pytest.warns(
+        GroupsLostWarning, match="DaskGroupBoostClassifier.fit got no groups"
+    ) as lost:
+        many.fit(cut(X, 3), cut(y, 3))
+    assert [each.filename for each in lost] == [__file__]
     assert apart(many.estimator_, one, X) == 0.0

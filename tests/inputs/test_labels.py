@@ -101,3 +101,18 @@ def test_polars_frames_keep_their_names(sessions):
     clf = model().fit(X, sessions.y, groups=pl.Series(sessions.groups))
     assert list(clf.feature_names_in_) == list("abcd")
     assert clf.predict_groups(X, groups=sessions.groups).shape == (len(set(sessions.groups)),)
+
+
+def test_labels_that_cannot_be_sorted(sessions):
+    y = np.where(sessions.y == 1, "a", None).astype(object)
+    y[sessions.y != 1] = b"a"
+    with pytest.raises(
+        GroupDataError, match=r"y must hold labels that can be sorted.* bytes and str"
+    ):
+        model().fit(sessions.X, y, groups=sessions.groups)
+
+
+def test_a_table_of_labels_with_equal_names(sessions):
+    table = pd.DataFrame(np.zeros((len(sessions.y), 2)), columns=["a", "a"])
+    with pytest.raises(GroupDataError, match="y has 2 columns named 'a'"):
+        model().fit(sessions.X, table, groups=sessions.groups)

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from groupwise.exceptions import GroupDataError
@@ -90,7 +91,7 @@ def test_values_that_products_cannot_hold_are_refused():
     assert check_features(Trees(), X).shape == (2, 1)
     plain = Plain()
     fitted(plain, X[:1])
-    with pytest.raises(GroupDataError, match="Plain computes with values up to 1e\\+100"):
+    with pytest.raises(GroupDataError, match="Plain computes with values up to 1e\\+50"):
         check_rows(plain, X)
 
 
@@ -124,3 +125,68 @@ def test_weights():
     assert check_weights(None, X) is None
     with pytest.raises(GroupDataError, match="row 1 holds -1"):
         check_weights([1, -1], X)
+    with pytest.raises(GroupDataError, match=r"sample_weight holds 1e\+308; fit computes with"):
+        check_weights([1.0, 1e308], X)
+    with pytest.raises(GroupDataError, match="sample_weight holds nothing above 1e-308"):
+        check_weights([0.0, 1e-308], X)
+    np.testing.assert_array_equal(check_weights([1.0, 1e-308], X), [1.0, 1e-308])
+    with pytest.raises(GroupDataError, match="sample_weight must hold one number per row: could"):
+        check_weights(["a", "b"], X)
+    with pytest.raises(GroupDataError, match="sample_weight holds dates"):
+        check_weights(np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"), X)
+
+
+def test_training_data_that_vanish_in_products_are_refused():
+    with pytest.raises(GroupDataError, match="X holds nothing above 1e-160; Plain computes with"):
+        check_features(Plain(), [[0.0], [-1e-160]])
+    plain = Plain()
+    fitted(plain, np.array([[1.0], [1e-160]]))
+    assert check_rows(plain, [[1e-160]]) == 1e-160  # a new row may well be near zero
+
+
+def test_missing_values_hide_no_huge_ones():
+    class Some(Trees):
+        _largest_value = 1e50
+
+    assert np.isnan(check_features(Some(), [[np.nan], [np.nan]])).all()
+    with pytest.raises(GroupDataError, match=r"X holds 1e\+160"):
+        check_features(Some(), [[np.nan], [-1e160]])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (pd.DataFrame(np.zeros((2, 3)), columns=["a", "b", "a"]), "X has 2 columns named 'a'"),
+        (pd.DataFrame({"at": pd.to_datetime(["2026-01-01"])}), "column 'at' of X holds dates"),
+        (pl.DataFrame({"kind": ["x"]}), "column 'kind' of X holds text; make it a category"),
+        (np.array([["2026-01-01"]], dtype="datetime64[D]"), "X holds dates; make numbers of them"),
+        (np.array([[1.0, "x"]], dtype=object), "X must hold a table of numbers: could not convert"),
+        ([[1.0], [1.0, 2.0]], "X must hold a table of numbers: .*inhomogeneous"),
+        ([[10**400]], "X must hold a table of numbers: int too large"),
+        ([[[1.0]]], "X"),
+    ],
+)
+def test_errors_name_the_argument(X, message):
+    with pytest.raises(GroupDataError, match=message):
+        check_features(Plain(), X)
+
+
+def test_errors_of_type_stay_such():
+    with pytest.raises(TypeError, match="X must hold a table of numbers: float\\(\\) argument"):
+        check_features(Plain(), np.array([[{}]], dtype=object))
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_compiled_code_gets_narrow_indices_and_the_caller_keeps_his(kind):
+    class Sparse(Trees):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.input_tags.sparse = True
+            return tags
+
+    X = kind(np.eye(3))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    rows = check_features(Sparse(), X)
+    assert (rows.indices.dtype, rows.indptr.dtype) == (np.int32, np.int32)
+    assert (X.indices.dtype, X.indptr.dtype) == (np.int64, np.int64)
+    np.testing.assert_array_equal(rows.toarray(), np.eye(3))

@@ -1,8 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 
+from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.inputs import group_means, group_numbers, group_totals
+from groupwise.inputs import check_totals, group_means, group_numbers, group_totals
 
 
 def test_means_and_totals_of_each_other():
@@ -28,9 +31,29 @@ def test_a_mean_that_is_given_is_not_rounded_by_a_sum():
         ([1.0, np.nan, 3.0], "mean", "group 'a' \\(row 1"),
         ([1.0, np.inf, 3.0], "mean", "infinity"),
         ([1.0], "mean", "one entry per row: got 1 for 3"),
+        (["1", "b", "2"], "mean", "y must hold numbers: could not convert string to float: .*b"),
+        ([1, 10**400, 2], "mean", "y must hold numbers: int too large"),
+        ([1.0, pd.NA, 2.0], "mean", "group 'a' \\(row 1"),
+        ([pd.NaT, pd.NaT, 2.0], "mean", "2 are missing"),
+        (np.array(["2026-01-01"] * 3, dtype="datetime64[D]"), "mean", "y holds dates"),
         ([1.0, 2.0, 3.0], "sum", "target must be one of 'mean', 'total', got 'sum'"),
     ],
 )
 def test_errors(y, target, message):
     with pytest.raises(ValueError, match=message):
         group_numbers(y, Groups(["a", "a", "b"]), target=target)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"), [(1e60, "y holds 1e\\+60"), (1e-60, "nothing above")]
+)
+def test_numbers_beyond_single_precision(scale, message):
+    class Plain(BaseEstimator):
+        pass
+
+    with pytest.raises(GroupDataError, match=message):
+        check_totals(Plain(), np.eye(2), [scale, 0.0], None, target="mean")
+    assert check_totals(Plain(), np.eye(2), [0.0, 0.0], None, target="mean").y_row.tolist() == [
+        0,
+        0,
+    ]

@@ -274,6 +274,15 @@ def test_methods_too_large_for_a_table_are_left_out_with_the_reason(table, colum
     assert left_out["manifold"] == "is for up to 3,000 rows, there are 3,840"
 
 
+@pytest.fixture
+def altered_result(table, columns):
+    """The JSON of a result, to be changed."""
+    job = make_job(table, "majority", columns)
+    method = get_method("majority", "sboost", n_rows=1, n_classes=2)
+    fold = job.run_fold(method, {"n_estimators": 1}, job.splits(2)[0], search=False)
+    return json.loads(Result(job.about(n_splits=2), {"sboost": [fold]}).to_json())
+
+
 def test_a_result_travels_with_the_model(table, columns, tmp_path):
     job = make_job(table, "majority", columns)
     method = get_method("majority", "sboost", n_rows=1, n_classes=2)
@@ -284,12 +293,38 @@ def test_a_result_travels_with_the_model(table, columns, tmp_path):
     assert again == result and again.to_json() == result.to_json()
     assert again.about.versions["groupwise"]
     assert not math.isnan(again.methods["sboost"][0].seconds_fit)
-    for text in ("{}", "[]", "nonsense", '{"what": "else"}'):
+    for text in ("{}", "[]", "nonsense", '{"what": "else"}', "[" * 100_000):
         with pytest.raises(TableError, match="m is no result of groupwise"):
             Result.from_json(text, "m")
     newer = json.dumps({"what": "groupwise result", "format": 99})
     with pytest.raises(TableError, match="newer groupwise"):
         Result.from_json(newer, "m")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("methods",), {}),
+        (("methods", "sboost"), []),
+        (("methods", "sboost", 0, "units", "predicted", 0), 7),
+        (("methods", "sboost", 0, "units", "score", 0), math.nan),
+        (("methods", "sboost", 0, "units", "size", 0), "many"),
+        (("methods", "sboost", 0, "units", "proba", 0), [1.0]),
+        (("methods", "sboost", 0, "seconds_fit"), 10**400),
+        (("about", "classes"), [1, 2]),
+        (("about", "n_rows"), None),
+        (("left_out",), []),
+    ],
+    ids=str,
+)
+def test_a_result_that_was_altered_is_refused(altered_result, place, value):
+    content = altered_result
+    node = content
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = value
+    with pytest.raises(TableError, match="m is incomplete or was altered"):
+        Result.from_json(json.dumps(content), "m")
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{m.kind}-{m.name}")

@@ -40,3 +40,11 @@ def test_a_run_cut_short_says_so():
     assert (short.status, short.n_iter) == ("iteration limit", 3)
     assert whole.status == "optimal" and whole.n_iter > 3
     assert short.certificate.dual <= whole.objective <= short.objective
+
+
+def test_rounding_ends_a_run_that_no_bound_moves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(48, 3))
+    X[1, 0] = 1e20
+    found = minimise(X, AccuracyOracle(X[:, 1] > 0), 0.1, tol=1e-3, max_cuts=2000)
+    assert found.n_iter < 500 and np.isfinite(found.coef).all()

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from groupwise.exceptions import GroupDataError
 from groupwise.solvers.newton import LOSSES, Plane, fit_plane, plane_objective
 
 
@@ -92,5 +93,5 @@ def test_no_convergence_is_an_error(rows, monkeypatch):
 
     monkeypatch.setattr(newton, "_MAX_NEWTON", 1)
     X, sign, cost = rows
-    with pytest.raises(RuntimeError, match="did not reach"):
+    with pytest.raises(GroupDataError, match="did not reach"):
         fit_plane(X, sign, cost, tol=1e-12)

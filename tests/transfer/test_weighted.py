@@ -6,7 +6,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
-from groupwise.boosting import LinearLearner
+from groupwise.boosting import HistTrees, LinearLearner
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.transfer import (
@@ -268,3 +268,18 @@ def test_density_ratio_objects_serve_as_weightings():
     data = make_shifted_domains(100, 20, random_state=0)
     one, two = fitted("kliep", data), fitted(KLIEP(), data)
     np.testing.assert_array_equal(one.row_weights_, two.row_weights_)
+
+
+@pytest.mark.parametrize("weighting", ["logistic", "kliep", "kmm"])
+def test_trees_take_rows_that_a_density_ratio_cannot(weighting, shifted):
+    clf = WeightedTransferClassifier(
+        HistTrees(2, n_jobs=1), weighting=weighting, target_domain="target"
+    )
+    for value, message in [
+        (np.nan, "without missing values"),
+        (1e160, r"X holds 1e\+160; importance"),
+    ]:
+        X = shifted.X.copy()
+        X[1, 0] = value
+        with pytest.raises(GroupDataError, match=message):
+            clf.fit(X, shifted.y, domains=shifted.domains)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise.base import warn_lost
 from groupwise.boosting import HistTrees
 from groupwise.dask.checkpoint import Checkpoint, read_checkpoint
 from groupwise.dask.cluster import run_on_workers
@@ -93,6 +94,8 @@ class BaseDaskGroupBoost(BaseEstimator):
         client = self._client()
         model = self._unfitted()
         rows = delayed_rows(X, y, groups, sample_weight, model.group_column)
+        if rows.groups is None:
+            warn_lost(f"{type(self).__name__}.fit got no groups and takes every row for one")
         held = None
         if X_val is not None:
             held = delayed_rows(X_val, y_val, groups_val, None, model.group_column)

@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from groupwise.files import write_text
+from groupwise.files import is_of_type, parse_json, write_text
 
 __all__ = ["Checkpoint", "CheckpointState", "read_checkpoint"]
 
 _FORMAT = 2
+_KINDS: dict[str, Any] = {
+    "fit": dict[str, Any],
+    "n_rounds": int,
+    "history": dict[str, list[Any]],
+    "booster": str,
+}
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,16 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | 
     if not path.exists():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
         format_, digest = found["format"], found.pop("digest", None)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{path} is no checkpoint of groupwise") from error
     if format_ != _FORMAT:
         raise ValueError(f"{path}: checkpoints of format {format_!r} are not known")
     if digest != _digest(found):
         raise ValueError(f"{path} was altered after it was written; remove it to begin anew")
+    if not all(is_of_type(found.get(name), kind) for name, kind in _KINDS.items()):
+        raise ValueError(f"{path} is no checkpoint of groupwise")
     state = CheckpointState(found["n_rounds"], found["history"], found["booster"])
     before = found["fit"]
     differs = sorted(key for key in fit.keys() | before.keys() if fit.get(key) != before.get(key))

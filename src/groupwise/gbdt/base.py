@@ -44,7 +44,8 @@ class BaseGroupBoost(GroupMixin):
     """
 
     _splits_on_categories = True
-    _largest_value = np.inf  # trees compare values, they do not compute with them
+    # trees compare values, they do not compute with them; XGBoost holds them in single precision
+    _largest_value = float(np.finfo(np.float32).max)
 
     classes_: NDArray[Any]
     ensemble_: GroupTrees

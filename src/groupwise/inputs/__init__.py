@@ -10,10 +10,13 @@ from groupwise.inputs.domains import DomainRows, check_domains, domain_shares, f
 from groupwise.inputs.labels import GroupedRows, check_known_classes, check_labels, class_codes
 from groupwise.inputs.parameters import check_choice, check_flag, check_number
 from groupwise.inputs.rows import (
+    LARGEST_VALUE,
     check_groups,
     check_rows,
     check_weights,
     dense,
+    expecting,
+    refuse_size,
     split_column,
     take_rows_like,
 )
@@ -36,6 +39,7 @@ from groupwise.inputs.totals import (
 )
 
 __all__ = [
+    "LARGEST_VALUE",
     "SHARE_TOLERANCE",
     "CandidateRows",
     "DomainRows",
@@ -61,11 +65,13 @@ __all__ = [
     "class_shares",
     "dense",
     "domain_shares",
+    "expecting",
     "find_target_rows",
     "group_means",
     "group_numbers",
     "group_totals",
     "is_table",
+    "refuse_size",
     "split_column",
     "take_rows_like",
     "whole_counts",

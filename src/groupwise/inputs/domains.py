@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, _num_samples
+from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs.rows import check_groups
+from groupwise.inputs.rows import check_groups, check_weights
 
 __all__ = ["DomainRows", "check_domains", "domain_shares", "find_target_rows"]
 
@@ -75,9 +75,8 @@ def check_domains(
     has to remain.
     """
     n_rows = _num_samples(X)
-    weight_row = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
-    )
+    given_weight = check_weights(sample_weight, X)
+    weight_row = np.ones(n_rows) if given_weight is None else given_weight
     encoded = (
         Groups(np.zeros(n_rows, dtype=int))
         if domains is None

@@ -7,20 +7,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import _num_samples, assert_all_finite, column_or_1d
 
 from groupwise._typing import MatrixLike, Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs.rows import check_features, check_groups, remember_features
+from groupwise.inputs.rows import (
+    check_features,
+    check_groups,
+    expecting,
+    refuse_equal_names,
+    remember_features,
+)
 
 __all__ = [
     "GroupedRows",
     "check_known_classes",
     "check_labels",
     "class_codes",
+    "distinct_labels",
     "one_entry_per_row",
     "refuse_missing",
     "require_y",
@@ -68,17 +74,14 @@ def check_labels(
     """
     require_y(estimator, y)
     rows = check_features(estimator, X)
-    labels = column_or_1d(y, warn=True)
+    labels = _one_column(y)
     n_rows = _num_samples(rows)
     if len(labels) != n_rows:
         raise GroupDataError(f"y must hold one label per row: got {len(labels)} for {n_rows} rows")
     encoded = check_groups(groups, n_rows)
-    refuse_missing(labels, encoded)
-    assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
+    classes, y_row = distinct_labels(labels, encoded)
     if one_label_per_group:
         encoded.one_per_group(labels)
-    classes, y_row = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise GroupDataError(
             f"y holds one class only ({show(classes[0])}); a classifier needs at least two"
@@ -97,12 +100,35 @@ def require_y(estimator: BaseEstimator, y: ArrayLike | None) -> None:
 
 def one_entry_per_row(y: ArrayLike, groups: Groups) -> NDArray[Any]:
     """The target as one column, as long as the rows."""
-    values = column_or_1d(y, warn=True)
+    values = _one_column(y)
     if len(values) != groups.n_rows:
         raise GroupDataError(
             f"y must hold one entry per row: got {len(values)} for {groups.n_rows} rows"
         )
     return values
+
+
+def _one_column(y: ArrayLike) -> NDArray[Any]:
+    refuse_equal_names(y, "y")
+    with expecting("y", "one entry per row"):
+        return column_or_1d(y, warn=True)
+
+
+def distinct_labels(labels: NDArray[Any], groups: Groups) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes, sorted, and the code of each row's; labels of no class are refused."""
+    refuse_missing(labels, groups)
+    assert_all_finite(labels, input_name="y")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise GroupDataError(
+            "y must hold labels that can be sorted, such as text or whole numbers; it holds "
+            f"{' and '.join(kinds)}"
+        ) from error
+    with expecting("y", "classes"):
+        check_classification_targets(labels)
+    return classes, codes
 
 
 def refuse_missing(values: NDArray[Any], groups: Groups) -> None:

@@ -1,6 +1,8 @@
 """Features and group ids: the checks that every estimator makes of every table."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +19,59 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 
 __all__ = [
+    "LARGEST_VALUE",
     "CategoryColumns",
     "check_features",
     "check_groups",
     "check_rows",
     "check_weights",
     "dense",
+    "expecting",
+    "refuse_dates",
+    "refuse_equal_names",
+    "refuse_size",
     "remember_features",
     "split_column",
     "take_rows_like",
 ]
+
+
+#: The largest magnitude of a feature that methods compute with, unless they say another.
+LARGEST_VALUE = 1e50
+_NUMBERS_OF_DATES = "make numbers of them, such as days since the first"
+
+
+@contextmanager
+def expecting(name: str, what: str) -> Iterator[None]:
+    """Let errors of a conversion say which argument failed, and what it should have been.
+
+    >>> with expecting("y", "numbers"):
+    ...     float("seven")
+    Traceback (most recent call last):
+        ...
+    groupwise.exceptions.GroupDataError: y must hold numbers: could not convert string to ...
+    """
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        if re.search(rf"\b{name}\b|feature names", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else GroupDataError
+        raise kind(f"{name} must hold {what}: {error}") from error
+
+
+def refuse_equal_names(table: Any, name: str) -> None:
+    """Refuse a DataFrame two columns of which have the same name."""
+    columns = list(getattr(table, "columns", ()))
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise GroupDataError(f"{name} has {columns.count(twice)} columns named {twice!r}")
+
+
+def refuse_dates(values: Any, name: str) -> None:
+    """Refuse an array of dates, which would become numbers of an unknown unit."""
+    if getattr(getattr(values, "dtype", None), "kind", "") == "M":
+        raise GroupDataError(f"{name} holds dates; {_NUMBERS_OF_DATES}")
 
 
 def check_groups(groups: ArrayLike | Groups | None, n_rows: int, *, name: str = "groups") -> Groups:
@@ -151,26 +196,25 @@ class CategoryColumns:
 
 def check_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:
     """Check features for prediction, against those the estimator was fitted to."""
-    _refuse_bags(X)
+    _refuse_what_is_no_table(X)
     known: CategoryColumns | None = getattr(estimator, "_categories", None)
     if known is None:
-        _refuse_text(X)
-        rows = validate_data(estimator, X, reset=False, **_row_options(estimator))
+        _refuse_what_is_no_number(X)
+        with _expecting_numbers():
+            rows = validate_data(estimator, X, reset=False, **_row_options(estimator))
     else:
         numbers = known.to_numbers(X)  # refuses what is no table, in its own words
         validate_data(estimator, X, reset=False, skip_check_array=True)
         rows = _as_rows(estimator, numbers)
-    _refuse_huge(estimator, rows)
-    return rows
+    return _of_usual_size(estimator, rows)
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike) -> Rows:
     """Check features for training; the estimator remembers nothing yet."""
-    _refuse_bags(X)
+    _refuse_what_is_no_table(X)
     categories = _categories_of(estimator, X)
     rows = _as_rows(estimator, X if categories is None else categories.to_numbers(X))
-    _refuse_huge(estimator, rows)
-    return rows
+    return _of_usual_size(estimator, rows, to_fit=True)
 
 
 def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
@@ -186,10 +230,13 @@ def check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[np.float6
     """Weights as float64, one per row, none negative; ``None`` stays ``None``."""
     if sample_weight is None:
         return None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    refuse_dates(sample_weight, "sample_weight")
+    with expecting("sample_weight", "one number per row"):
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
+    refuse_size("sample_weight", weight, 1e30, name="fit")
     return weight
 
 
@@ -212,8 +259,13 @@ def _categories_of(estimator: BaseEstimator, X: MatrixLike) -> CategoryColumns |
 
 
 def _as_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:
-    _refuse_text(X)
-    return check_array(X, estimator=estimator, input_name="X", **_row_options(estimator))
+    _refuse_what_is_no_number(X)
+    with _expecting_numbers():
+        return check_array(X, estimator=estimator, input_name="X", **_row_options(estimator))
+
+
+def _expecting_numbers() -> AbstractContextManager[None]:
+    return expecting("X", "a table of numbers")
 
 
 def _row_options(estimator: BaseEstimator) -> dict[str, Any]:
@@ -233,34 +285,63 @@ def _as_pandas(X: MatrixLike) -> pd.DataFrame | None:
     return other.to_pandas() if hasattr(X, "columns") and hasattr(X, "to_pandas") else None
 
 
-def _refuse_text(X: MatrixLike) -> None:
-    if not isinstance(X, pd.DataFrame):
+def _refuse_what_is_no_number(X: MatrixLike) -> None:
+    refuse_dates(X, "X")
+    frame = _as_pandas(X)
+    if frame is None:
         return
-    for place, kind in enumerate(X.dtypes):
+    for place, kind in enumerate(frame.dtypes):
         if pd.api.types.is_numeric_dtype(kind):
             continue
-        column = X.iloc[:, place]
+        column = frame.iloc[:, place]
         if pd.api.types.infer_dtype(column, skipna=True) == "string":
             raise GroupDataError(
                 f"column {column.name!r} of X holds text; make it a category "
                 f"(X.astype({{{column.name!r}: 'category'}})) or leave it out"
             )
+        if pd.api.types.is_datetime64_any_dtype(kind):
+            raise GroupDataError(f"column {column.name!r} of X holds dates; {_NUMBERS_OF_DATES}")
 
 
-def _refuse_huge(estimator: BaseEstimator, rows: Rows) -> None:
-    """Products of such numbers overflow; learners that only compare values take any."""
-    limit = float(getattr(estimator, "_largest_value", 1e100))
-    values: Any = rows.data if issparse(rows) else rows
+def _of_usual_size(estimator: BaseEstimator, rows: Rows, *, to_fit: bool = False) -> Rows:
+    """Refuse numbers whose products overflow, and training data whose products all vanish.
+
+    Learners that only compare values take any.
+    """
+    table: Any = rows
+    if issparse(table) and max(table.nnz, *table.shape) <= np.iinfo(np.int32).max:
+        places = [each.astype(np.int32, copy=False) for each in (table.indices, table.indptr)]
+        table = type(table)((table.data, *places), shape=table.shape)  # as compiled code wants it
+    limit = float(getattr(estimator, "_largest_value", LARGEST_VALUE))
+    values = table.data if issparse(table) else table
+    refuse_size("X", values, limit, name=type(estimator).__name__, also_small=to_fit)
+    return table
+
+
+def refuse_size(
+    argument: str, values: NDArray[Any], limit: float, *, name: str, also_small: bool = True
+) -> None:
+    """Refuse values beyond a limit, and with ``also_small`` those that all stay below one over it.
+
+    Missing values count for nothing.
+    """
     if np.isinf(limit) or not np.size(values):
         return
-    largest = max(float(np.max(values)), -float(np.min(values)))
+    flat = np.ravel(values)
+    largest = max(float(np.fmax.reduce(flat)), -float(np.fmin.reduce(flat)))
     if largest > limit:
         raise GroupDataError(
-            f"X holds {largest:g}; {type(estimator).__name__} computes with values up to {limit:g}"
+            f"{argument} holds {largest:g}; {name} computes with values up to {limit:g}"
+        )
+    if also_small and 0 < largest < 1 / limit:
+        raise GroupDataError(
+            f"{argument} holds nothing above {largest:g}; {name} computes with values from "
+            f"{1 / limit:g} on: scale it"
         )
 
 
-def _refuse_bags(X: MatrixLike) -> None:
+def _refuse_what_is_no_table(X: MatrixLike) -> None:
+    refuse_equal_names(X, "X")
     if isinstance(X, list | tuple) and len(X) and all(np.ndim(bag) == 2 for bag in X[:3]):
         raise GroupDataError(
             "X is a list of bags; rows come in one flat table with one group id per row: "

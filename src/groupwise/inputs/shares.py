@@ -11,15 +11,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import MatrixLike, Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs.labels import one_entry_per_row, refuse_missing, require_y
-from groupwise.inputs.rows import check_features, check_groups, remember_features
+from groupwise.inputs.labels import (
+    distinct_labels,
+    one_entry_per_row,
+    refuse_missing,
+    require_y,
+)
+from groupwise.inputs.rows import (
+    check_features,
+    check_groups,
+    refuse_equal_names,
+    remember_features,
+)
 
 __all__ = [
     "SHARE_TOLERANCE",
@@ -187,12 +195,8 @@ def whole_counts(counts_group: NDArray[np.float64]) -> NDArray[np.intp]:
 def _counts_of_labels(
     labels: NDArray[Any], groups: Groups, classes: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    refuse_missing(labels, groups)
-    assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    if classes is None:
-        names, codes = np.unique(labels, return_inverse=True)
-    else:
+    names, codes = distinct_labels(labels, groups)
+    if classes is not None:
         names = _class_names(classes)
         codes = pd.Index(names).get_indexer(pd.Index(labels))
         unknown = codes < 0
@@ -218,6 +222,7 @@ def _one_line_per_group(
 def _named_table(
     y: Any, groups: Groups, classes: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    refuse_equal_names(y, "y")
     columns = getattr(y, "columns", None)
     if columns is not None:
         names = _class_names(columns if classes is None else classes)
@@ -234,8 +239,10 @@ def _named_table(
             f"{len(names)} classes and {groups.n_rows} rows; got shape {table.shape}"
         )
     try:
+        if np.iscomplexobj(table):
+            raise TypeError("they are complex")
         return table.astype(float), names
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GroupDataError(f"shares or counts must be numbers: {error}") from error
 
 

@@ -12,7 +12,14 @@ from groupwise._typing import MatrixLike, Rows
 from groupwise.groups import Groups
 from groupwise.inputs.labels import one_entry_per_row, refuse_missing, require_y
 from groupwise.inputs.parameters import check_choice
-from groupwise.inputs.rows import check_features, check_groups, remember_features
+from groupwise.inputs.rows import (
+    check_features,
+    check_groups,
+    expecting,
+    refuse_dates,
+    refuse_size,
+    remember_features,
+)
 
 __all__ = ["TotalRows", "check_totals", "group_means", "group_numbers", "group_totals"]
 
@@ -72,6 +79,7 @@ def check_totals(
     rows = check_features(estimator, X)
     encoded = check_groups(groups, _num_samples(rows))
     y_row = group_numbers(y, encoded, target=target)
+    refuse_size("y", y_row, 1e35, name=type(estimator).__name__)
     remember_features(estimator, X)
     return TotalRows(rows, encoded, y_row, target)
 
@@ -80,10 +88,11 @@ def group_numbers(y: ArrayLike, groups: Groups, *, target: str) -> NDArray[np.fl
     """The rows' numbers, checked; a total must be the same on all rows of its group."""
     check_choice("target", target, ("mean", "total"))
     values = one_entry_per_row(y, groups)
-    if values.dtype.kind not in "biuf":
-        values = values.astype(float)
     refuse_missing(values, groups)
-    assert_all_finite(values, input_name="y")
+    refuse_dates(values, "y")
+    with expecting("y", "numbers"):
+        values = values if values.dtype.kind in "biuf" else values.astype(float)
+        assert_all_finite(values, input_name="y")
     if target == "total":
         groups.one_per_group(values)
     return np.asarray(values, dtype=float)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groupwise.files import is_part, write_text
+from groupwise.files import is_part, parse_json, write_text
 from groupwise.jobs.job import Job
 from groupwise.jobs.methods import Method, methods_for
 from groupwise.jobs.result import FoldResult, Result, RunInfo
@@ -109,10 +109,10 @@ class Comparison:
         for fold in range(len(self.splits)):
             file = self._file(Step(method, fold))
             try:
-                found = json.loads(file.read_text(encoding="utf-8"))
+                found = parse_json(file.read_text(encoding="utf-8"))
                 plan = found.pop("plan")
                 result = found["failed"] if "failed" in found else FoldResult.from_dict(found)
-            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise TableError(f"{file} was altered; remove it and run again") from error
             if plan != self._plan_digest():
                 raise TableError(
@@ -142,7 +142,7 @@ class Comparison:
                 raise TableError(f"{self.folder} is not empty and holds no comparison")
             return
         try:
-            before = RunInfo.from_dict(json.loads(plan.read_text(encoding="utf-8")))
+            before = RunInfo.from_dict(parse_json(plan.read_text(encoding="utf-8")))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise TableError(f"{plan} is no plan of a comparison") from error
         differing = [name for name in _SAME if getattr(before, name) != getattr(self.about, name)]

@@ -3,16 +3,16 @@
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 import pandas as pd
 
-from groupwise.files import write_text
+from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.supervision import Supervision, make_supervision
 from groupwise.metrics import bootstrap_interval
@@ -44,8 +44,14 @@ class _Record:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_dict` gave; other keys are an error."""
-        return cls(**content)
+        """Read what :meth:`to_dict` gave; other keys, and values of other types, are an error."""
+        return cls(**content)._of_right_types()
+
+    def _of_right_types(self) -> Self:
+        for name, kind in get_type_hints(type(self)).items():
+            if not is_of_type(getattr(self, name), kind):
+                raise TypeError(f"{name} of {type(self).__name__} has the wrong type")
+        return self
 
 
 def _plain(value: object) -> Any:
@@ -197,7 +203,33 @@ class FoldResult(_Record):
         parts |= {k: kind.from_dict(parts[k]) for k, kind in kinds.items() if k in parts}
         parts["units"] = GroupResults.from_dict(parts["units"])
         parts["rows"] = {name: RowResults.from_dict(r) for name, r in parts["rows"].items()}
-        return cls(**parts)
+        return cls(**parts)._of_right_types()
+
+    def check(self, n_classes: int) -> None:
+        """Refuse codes of no class and lists that do not fit together."""
+        units = self.units
+        lines = [*units.proba, *(units.shares or ())]
+        codes = [*units.predicted, *(units.truth or ())]
+        for rows in self.rows.values():
+            codes += [*rows.predicted, *(rows.label or ())]
+            _check_lengths(rows.at, rows.predicted, rows.proba, rows.weight, rows.label)
+        if not all(0 <= code < n_classes for code in codes):
+            raise ValueError(f"expected codes of {n_classes} classes")
+        if any(len(line) != n_classes for line in lines):
+            raise ValueError(f"expected one entry for each of {n_classes} classes")
+        if self.reliability is not None:
+            _check_lengths(self.reliability.n, self.reliability.sure, self.reliability.right)
+        if self.weights is not None:
+            for mass in self.weights.mass:
+                _check_lengths(self.weights.names, mass)
+        if self.margins is not None:
+            for margins in self.margins.groups.values():
+                _check_lengths(*margins)
+
+
+def _check_lengths(*lists: Sized | None) -> None:
+    if len({len(each) for each in lists if each is not None}) > 1:
+        raise ValueError("expected lists of equal length")
 
 
 def _now() -> str:
@@ -256,7 +288,7 @@ class RunInfo(_Record):
         parts["supervision"] = make_supervision(**parts["supervision"])
         parts["classes"] = tuple(parts["classes"])
         parts["columns"] = tuple(ColumnUse(**use) for use in parts["columns"])
-        return cls(**parts)
+        return cls(**parts)._of_right_types()
 
 
 @dataclass(frozen=True)
@@ -303,6 +335,19 @@ class Result:
         low, high = bootstrap_interval(counted, weight_group=weights)
         return float(np.average(counted, weights=weights)), low, high
 
+    def _check(self) -> None:
+        """Refuse what a file may say and no run does: codes of no class, lines too short."""
+        if not self.methods or not is_of_type(self.left_out, dict[str, str]):
+            raise ValueError("expected at least one method")
+        for folds in self.methods.values():
+            if not folds:
+                raise ValueError("expected at least one fold of each method")
+            names = [name for fold in folds for name in fold.units.name]
+            if len(set(names)) != len(names):
+                raise ValueError("expected every group in one fold")
+            for fold in folds:
+                fold.check(len(self.about.classes))
+
     def to_json(self) -> str:
         """One line of JSON."""
         content = {
@@ -328,7 +373,7 @@ class Result:
             If this is something else, was written by a newer groupwise, or was altered.
         """
         try:
-            content = json.loads(text)
+            content = parse_json(text)
             is_result, newest = content["what"] == "groupwise result", content["format"] <= FORMAT
         except (ValueError, LookupError, TypeError) as error:
             raise TableError(f"{name} is no result of groupwise") from error
@@ -343,6 +388,8 @@ class Result:
                 method: [FoldResult.from_dict(fold) for fold in folds]
                 for method, folds in content["methods"].items()
             }
-            return cls(RunInfo.from_dict(content["about"]), methods, content["left_out"])
+            result = cls(RunInfo.from_dict(content["about"]), methods, content["left_out"])
+            result._check()
+            return result
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise TableError(f"{name} is incomplete or was altered ({error!r})") from error

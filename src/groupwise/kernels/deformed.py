@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, lu_factor, lu_solve, solve_triangular
 
+from groupwise.exceptions import solving
+
 __all__ = ["DeformedGram", "FeaturePath", "Whitening", "deform"]
 
 
@@ -53,7 +55,8 @@ def deform(gram: NDArray[Any], penalty: Any, rho: float, membership: Any) -> Def
     """
     system = rho * (penalty @ gram)
     system[np.diag_indices_from(system)] += 1.0
-    factor = lu_factor(system, overwrite_a=True, check_finite=False)
+    with solving():
+        factor = lu_factor(system, overwrite_a=True, check_finite=False)
     spread = lu_solve(factor, membership.T.toarray(), overwrite_b=True, check_finite=False)
     gram_group = (membership @ gram) @ spread
     return DeformedGram(0.5 * (gram_group + gram_group.T), spread)
@@ -83,7 +86,8 @@ class FeaturePath:
         system = rho * self._smoothness
         system[np.diag_indices_from(system)] += 1.0
         # The transpose of a symmetric matrix is itself, in the order that LAPACK wants.
-        factor = cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)[0]
+        with solving():
+            factor = cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)[0]
         return Whitening(factor)
 
 

@@ -9,6 +9,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
+from groupwise.exceptions import solving
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.kernels.shared import shareable
@@ -211,7 +212,8 @@ def fisher_vectors(
 @shareable
 def _principal_directions(X: NDArray[np.float64], energy: float) -> NDArray[np.float64]:
     """As many as hold the energy, none of them without variance, at least one."""
-    _, size, directions = np.linalg.svd(X, full_matrices=False)
+    with solving():
+        _, size, directions = np.linalg.svd(X, full_matrices=False)
     share = size**2 / max(float((size**2).sum()), np.finfo(float).tiny)
     before = np.cumsum(share) - share
     n_kept = max(1, int(((before < energy) & (share > _LEAST_SHARE)).sum()))

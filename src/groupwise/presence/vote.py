@@ -12,7 +12,7 @@ from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.inputs import GroupedRows, check_flag
+from groupwise.inputs import GroupedRows, check_flag, dense
 from groupwise.presence.miles import MILESClassifier
 from groupwise.presence.set_kernel import SetKernelClassifier
 
@@ -92,7 +92,9 @@ class GroupVoteClassifier(BaseGroupClassifier):
             self.estimators_.append(member.fit(rows, labels, groups=data.groups))
 
     def _scaled(self, X: Rows) -> Rows:
-        return X if self._scaler is None else self._scaler.transform(X)
+        if self._scaler is None:
+            return X
+        return self._scaler.transform(dense(X) if self._scaler.with_mean else X)
 
     def _answer_rows(
         self, rows: Rows, groups: Groups

@@ -2,13 +2,13 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.neighbors import NearestNeighbors
 
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs import ShareRows, check_number
+from groupwise.inputs import ShareRows, check_number, dense
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.folds import draw_folds
@@ -114,10 +114,12 @@ class GraphAOCClassifier(SoftLabelMixin, BaseProportionsClassifier):
         )
         k = min(self.n_neighbors, data.groups.n_rows)
         self.neighbours_ = NearestNeighbors(n_neighbors=k).fit(data.X)
+        self._trained_on_dense = not issparse(data.X)
         return self.values_row_
 
     def _values(self, X: Rows) -> NDArray[np.float64]:
-        nearest = self.neighbours_.kneighbors(X, return_distance=False)
+        rows = dense(X) if self._trained_on_dense else X  # trees of dense rows know no sparse ones
+        nearest = self.neighbours_.kneighbors(rows, return_distance=False)
         return self.values_row_[nearest].mean(axis=1)
 
 

@@ -1,11 +1,12 @@
 """AOC-kNN: neighbours vote with the shares of their groups."""
 
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.neighbors import NearestNeighbors
 
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import ShareRows, check_number
+from groupwise.inputs import ShareRows, check_number, dense
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.probabilities import RowProba
 
@@ -78,8 +79,10 @@ class KNNAOCClassifier(BaseProportionsClassifier):
             )
         self.shares_row_ = data.shares_group[data.groups.codes]
         self.neighbours_ = NearestNeighbors(n_neighbors=self.n_neighbors).fit(data.X)
+        self._trained_on_dense = not issparse(data.X)
         return self._proba(data.X)
 
     def _proba(self, X: Rows) -> RowProba:
-        nearest = self.neighbours_.kneighbors(X, return_distance=False)
+        rows = dense(X) if self._trained_on_dense else X  # trees of dense rows know no sparse ones
+        nearest = self.neighbours_.kneighbors(rows, return_distance=False)
         return RowProba.of_proba(self.shares_row_[nearest].mean(axis=1))

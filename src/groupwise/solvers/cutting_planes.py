@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
+from groupwise.exceptions import solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import Solution
 
@@ -16,6 +17,8 @@ __all__ = ["CutSolution", "Oracle", "SimplexQP", "Violation", "minimise"]
 
 # How far to go from the best plane to the program's plane for the next constraint.
 _STEP = 0.1
+# Turns without any gain after which only rounding is left; in exact numbers one in two gains.
+_MAX_IDLE = 10
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +130,8 @@ class SimplexQP:
         # a little curvature where the vectors depend on each other
         system[np.arange(n), np.arange(n)] += 1e-12 * max(np.trace(system[:n, :n]), 1e-300)
         system[n, n] = 0.0
-        return np.linalg.solve(system, np.append(self.loss[support], self.total))[:n]
+        with solving():
+            return np.linalg.solve(system, np.append(self.loss[support], self.total))[:n]
 
 
 def minimise(X: Rows, oracle: Oracle, C: float, *, tol: float, max_cuts: int) -> CutSolution:
@@ -138,25 +142,28 @@ def minimise(X: Rows, oracle: Oracle, C: float, *, tol: float, max_cuts: int) ->
     all constraints so far, whose value is a lower bound; the objective of a plane, an upper bound,
     comes with the oracle. Constraints are sought not at the program's own plane but on the way
     from the best plane so far to it, which keeps them near the optimum (Franc and Sonnenburg 2009);
-    where that one is not violated enough to raise the bound, at the plane itself.
+    where that one is not violated enough to raise the bound, at the plane itself. Where neither
+    bound moves any more, rounding has the last word: the rows are too far apart in size.
     """
     total = C * oracle.n_units
     qp = SimplexQP(total)
     vectors = np.zeros((0, X.shape[1]))
     best, primal, dual = np.zeros(X.shape[1]), sys.float_info.max, 0.0
-    coef, bold = best, False
-    while primal - dual > tol * primal and len(vectors) < max_cuts:
+    coef, bold, n_idle = best, False, 0
+    while primal - dual > tol * primal and len(vectors) < max_cuts and n_idle < _MAX_IDLE:
         point = coef if bold else best + _STEP * (coef - best)
         score = X @ point
         cut = oracle.worst(score)
         value = 0.5 * float(point @ point) + total * max(cut.value(score), 0.0)
+        n_idle += 1
         if value < primal:
-            best, primal = point, value
+            best, primal, n_idle = point, value, 0
         rows = np.flatnonzero(cut.share_row)
         vector = X[rows].T @ cut.share_row[rows]
         qp.add(vectors @ vector, float(vector @ vector), cut.loss)
         vectors = np.vstack([vectors, vector])
         before, dual = dual, max(dual, qp.solve(0.01 * tol * primal))
+        n_idle = 0 if dual > before else n_idle
         coef = qp.alpha[1:] @ vectors
         bold = bool(dual - before < 0.1 * tol * primal) and not bold
     logger.info("%d cuts, objective %.6g, lower bound %.6g", len(vectors), primal, dual)

@@ -21,6 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVR
 
+from groupwise.exceptions import solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import KernelSolution
 
@@ -161,7 +162,8 @@ def _solve_free(
     system[:-1, :-1] = G[np.ix_(free, free)]
     system[-1, :-1] = system[:-1, -1] = a[free]
     target = np.append(right[free] - G[free] @ beta, -a @ beta)
-    solution = np.linalg.lstsq(system, target, rcond=None)[0]
+    with solving():
+        solution = np.linalg.lstsq(system, target, rcond=None)[0]
     beta[free] = solution[:-1]
     return beta, float(solution[-1])
 
@@ -231,7 +233,8 @@ class _Newton:
         self._slack = (1.0 / self._curvature).sum(axis=0)
         system = G.copy()
         system[np.diag_indices_from(system)] += 1.0 / self._slack
-        self._factor = cho_factor(system, overwrite_a=True, check_finite=False)
+        with solving():
+            self._factor = cho_factor(system, overwrite_a=True, check_finite=False)
         self._gram = G
         self._toward = cho_solve(self._factor, a, check_finite=False)
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
+from groupwise.exceptions import solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import KernelSolution
 
@@ -50,7 +51,8 @@ def solve_l2(
     """
     system = gram.copy()
     system[np.diag_indices_from(system)] += alpha
-    factor = cho_factor(system, overwrite_a=True, check_finite=False)
+    with solving():
+        factor = cho_factor(system, overwrite_a=True, check_finite=False)
     beta = cho_solve(factor, target, check_finite=False)
     bias = np.zeros(target.shape[1])
     if bias_weight is not None:
@@ -100,9 +102,11 @@ class GramSpectrum:
         """From any Z with G = Z Z', through the smaller of Z Z' and Z'Z."""
         n, n_columns = Z.shape
         if n <= n_columns:
-            values, vectors = eigh(Z @ Z.T, check_finite=False, driver="evd")
+            with solving():
+                values, vectors = eigh(Z @ Z.T, check_finite=False, driver="evd")
             return cls(vectors, np.maximum(values, 0.0))
-        values, right = eigh(Z.T @ Z, check_finite=False, driver="evd")
+        with solving():
+            values, right = eigh(Z.T @ Z, check_finite=False, driver="evd")
         keep = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
         return cls(Z @ (right[:, keep] / np.sqrt(values[keep])), values[keep])
 

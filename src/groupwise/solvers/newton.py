@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from scipy.special import entr, expit
 
 from groupwise._typing import Rows
+from groupwise.exceptions import GroupDataError, solving
 from groupwise.solvers.certificate import Certificate
 from groupwise.solvers.solution import Solution
 
@@ -89,7 +90,7 @@ def fit_plane(
 
     Raises
     ------
-    RuntimeError
+    GroupDataError
         If the gradient does not fall below ``tol``.
     """
     parts = LOSSES[loss]
@@ -116,9 +117,9 @@ def fit_plane(
         coef += length * step
         intercept += length * step_b
         score += length * step_score
-    raise RuntimeError(
+    raise GroupDataError(
         f"the Newton method did not reach a gradient below {goal:.2g} in {_MAX_NEWTON} steps "
-        f"(it is {norm:.2g}); scale the features, or raise tol"
+        f"(it is {norm:.2g}); scale X, or raise tol"
     )
 
 
@@ -189,7 +190,8 @@ def _direct_step(
     hessian[:-1, :-1].flat[:: len(grad) + 1] += 1.0
     hessian[-1, :-1] = hessian[:-1, -1] = bent.sum(axis=0)
     hessian[-1, -1] = max(curvature.sum(), 1e-12)
-    step = -np.linalg.solve(hessian, np.append(grad, grad_b))
+    with solving():
+        step = -np.linalg.solve(hessian, np.append(grad, grad_b))
     return step[:-1], float(step[-1])
 
 

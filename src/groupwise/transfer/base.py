@@ -1,6 +1,5 @@
 """What every transfer estimator shares: rows, their domains, and which domain counts."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from copy import copy
@@ -18,7 +17,7 @@ from groupwise.base import BaseGroupClassifier, GroupMixin
 from groupwise.boosting import HistTrees, WeakLearner, accepts_nan
 from groupwise.boosting.protocol import Scores
 from groupwise.boosting.votes import decide, vote_proba
-from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups, show
 from groupwise.inputs import (
     DomainRows,
@@ -83,13 +82,12 @@ class TransferMixin(GroupMixin):
         X, domains = split_column(X, self.domain_column, domains, name="domain")
         if domains is None and self._learns_from_domains:
             only = show(0 if self.target_domain is None else self.target_domain)
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__}.fit got no domains and takes every row for one of the "
                 "target: were they lost on the way? Ways out: "
                 "sklearn.set_config(enable_metadata_routing=True), or domain_column= with the ids "
                 f"in X; domains=[{only}] * len(X) says that all rows are meant to be of the target",
                 GroupsLostWarning,
-                stacklevel=4,
             )
         return X, domains
 

@@ -1,14 +1,15 @@
 """How much the rows of source and target weigh in one joint fit: small printable values."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import DomainRows, check_number, domain_shares
+from groupwise.inputs import LARGEST_VALUE, DomainRows, check_number, domain_shares, refuse_size
 from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio, stack
 
 __all__ = [
@@ -116,8 +117,19 @@ class Importance:
         weight = data.weight_row.copy()
         source = ~data.is_target
         if source.any():
+            for rows in (data.X, X_target):  # which the learner may take as they are
+                values: Any = rows.data if issparse(rows) else rows
+                if np.isnan(values).any():
+                    raise GroupDataError("importance weighting needs X without missing values")
+                refuse_size("X", values, LARGEST_VALUE, name="importance weighting")
             ratio = self.density_ratio.ratio(data.X[source], X_target)
-            weight[source] *= ratio * (len(ratio) / ratio.sum())
+            total = ratio.sum()
+            if not 0 < total < np.inf:
+                raise GroupDataError(
+                    f"importance weighting finds no row of the source near the target (weights "
+                    f"sum to {total:g}); scale X"
+                )
+            weight[source] *= ratio * (len(ratio) / total)
         return weight
 
 

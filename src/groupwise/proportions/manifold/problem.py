@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, eye_array
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
+from groupwise.exceptions import solving
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, check_flag, check_number
 from groupwise.kernels import (
@@ -278,7 +279,8 @@ def _solve_primal(
     system = left.T @ left
     penalised = np.arange(n_columns)
     system[penalised, penalised] += settings.gamma1
-    solution = np.linalg.solve(system, left.T @ target_group)
+    with solving():
+        solution = np.linalg.solve(system, left.T @ target_group)
     if settings.fit_intercept:
         return solution[:-1], solution[-1]
     return solution, np.zeros(target_group.shape[1])
