@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC
+from scipy.sparse import issparse
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.extmath import row_norms
 
 from groupwise._typing import Rows
 from groupwise.solvers.newton import Plane
@@ -14,6 +17,10 @@ from groupwise.transfer.transduction import Labelling, highest, n_positive
 
 __all__ = ["PairSwitching", "gram_matrix", "hinge_plane", "switchable_pair"]
 
+# Up to so many rows libsvm works on their inner products; above, liblinear on the rows.
+_EXACT_ROWS = 2000
+_INTERCEPT = 3.0
+_MAX_PASSES = 1_000_000
 # C*- at the start, and times num+ / (k - num+) that of the other class.
 _FIRST_COST = 1e-5
 
@@ -33,8 +40,6 @@ class PairSwitching:
     Attributes
     ----------
     X : {ndarray, sparse matrix} of shape (n_labeled + n_unlabeled, n_features)
-    gram : ndarray of shape (n_rows, n_rows)
-        Inner products of the rows.
     n_labeled : int
     cost_unlabeled : float
         :math:`C^*`.
@@ -43,14 +48,14 @@ class PairSwitching:
     """
 
     X: Rows
-    gram: NDArray[np.float64]
     n_labeled: int
     cost_unlabeled: float
     tol: float
 
-    @classmethod
-    def of(cls, X: Rows, n_labeled: int, cost_unlabeled: float, tol: float) -> "PairSwitching":
-        return cls(X, gram_matrix(X), n_labeled, cost_unlabeled, tol)
+    @cached_property
+    def gram(self) -> NDArray[np.float64] | None:
+        """The rows' inner products."""
+        return gram_matrix(self.X)
 
     def search(self, sign: NDArray[Any], cost: NDArray[Any], fraction: float) -> Labelling:
         """Loop 1: double the costs of the unlabelled rows.
@@ -61,8 +66,8 @@ class PairSwitching:
         fraction : float
             Share of positive labels.
         """
-        labeled, top = slice(self.n_labeled), self.cost_unlabeled
-        plane = hinge_plane(self.X[labeled], self.gram[labeled, labeled], sign, cost, self.tol)
+        top, labeled = self.cost_unlabeled, self.X[: self.n_labeled]
+        plane = hinge_plane(labeled, sign, cost, self.tol, gram_matrix(labeled))
         n_unlabeled = self.X.shape[0] - self.n_labeled
         n_high = n_positive(fraction, n_unlabeled)
         guess = highest(plane.score(self.X)[self.n_labeled :], n_high)
@@ -101,7 +106,7 @@ class PairSwitching:
             seen.add(guess.tobytes())
             signs = np.concatenate([sign, guess])
             costs = np.concatenate([cost, np.where(guess > 0, positive, negative)])
-            plane = hinge_plane(self.X, self.gram, signs, costs, self.tol)
+            plane = hinge_plane(self.X, signs, costs, self.tol, self.gram)
             score = plane.score(self.X)
             slack = np.maximum(1.0 - signs * score, 0.0)
             yield Labelling(plane, guess, float(0.5 * plane.coef @ plane.coef + costs @ slack))
@@ -123,19 +128,36 @@ def switchable_pair(
     return (m, n) if is_worth_it else None
 
 
-def gram_matrix(X: Rows) -> NDArray[np.float64]:
-    """Inner products of the rows, dense."""
-    gram = X @ X.T
-    return np.asarray(gram.todense() if hasattr(gram, "todense") else gram, dtype=np.float64)
+def gram_matrix(X: Rows) -> NDArray[np.float64] | None:
+    """Inner products of the rows, dense; ``None`` where there are too many."""
+    if X.shape[0] > _EXACT_ROWS:
+        return None
+    gram: Any = X @ X.T
+    return gram.toarray() if issparse(gram) else gram
 
 
 def hinge_plane(
-    X: Rows, gram: NDArray[Any], sign: NDArray[Any], cost: NDArray[Any], tol: float
+    X: Rows,
+    sign: NDArray[Any],
+    cost: NDArray[Any],
+    tol: float,
+    gram: NDArray[np.float64] | None,
 ) -> Plane:
-    r"""Minimise :math:`\frac12\|w\|^2 + \sum_i c_i \max(0, 1 - s_i f(x_i))` by libsvm.
+    r"""Minimise :math:`\frac12\|w\|^2 + \sum_i c_i \max(0, 1 - s_i f(x_i))`.
 
-    The intercept is not penalised, as in SVMlight.
+    With the rows' inner products by libsvm, whose intercept is not penalised, as in SVMlight.
+    Without them by liblinear, which adds :math:`b^2 / (18 l^2)`, l the rows' mean length.
     """
-    svm = SVC(kernel="precomputed", C=1.0, tol=tol).fit(gram, sign, sample_weight=cost)
-    coef = svm.dual_coef_[0] @ X[svm.support_]
-    return Plane(np.asarray(coef).ravel(), float(svm.intercept_[0]))
+    if gram is not None:
+        svm = SVC(kernel="precomputed", C=1.0, tol=tol).fit(gram, sign, sample_weight=cost)
+        coef = svm.dual_coef_[0] @ X[svm.support_]
+        return Plane(np.asarray(coef).ravel(), float(svm.intercept_[0]))
+    length = float(row_norms(X).mean())
+    linear = LinearSVC(
+        loss="hinge",
+        intercept_scaling=_INTERCEPT * max(length, np.finfo(float).tiny),
+        tol=tol,
+        max_iter=_MAX_PASSES,
+        random_state=0,
+    ).fit(X, sign, sample_weight=cost)
+    return Plane(linear.coef_[0], float(linear.intercept_[0]))

@@ -51,8 +51,9 @@ class TransductiveSVC(BaseTransferClassifier):
         the unlabelled rows' scores part, while their labels are still easily changed.
     method : {"switching", "annealing", "joachims"}, default="switching"
         Our label switching, deterministic annealing (Sindhwani et al. 2006), or label switching to
-        the letter of Joachims (1999). The last one solves once per changed pair of labels by
-        libsvm, holds all inner products (8 n^2 bytes) and starts every round of boosting anew.
+        the letter of Joachims (1999). The last one solves once per changed pair of labels, by
+        libsvm or (above 2,000 rows, with a slightly penalised intercept) liblinear, and starts
+        every round of boosting anew.
     target_domain : domain id, default=None
         Used by ``score``; in ``fit`` labelled rows of all domains count alike.
     domain_column : str, default=None
@@ -154,12 +155,12 @@ class TransductiveSVC(BaseTransferClassifier):
 
     def _plain(self, X: Rows, sign: NDArray[Any], cost: NDArray[Any]) -> Plane:
         if self.method == "joachims":
-            return hinge_plane(X, gram_matrix(X), sign, cost, self.tol)
+            return hinge_plane(X, sign, cost, self.tol, gram_matrix(X))
         return fit_plane(X, sign, cost, tol=self.tol).plane
 
     def _problem(self, X: Rows, X_unlabeled: Rows) -> Transduction | PairSwitching:
         level = self.C if self.unlabeled_cost is None else self.unlabeled_cost
-        make = PairSwitching.of if self.method == "joachims" else Transduction
+        make = PairSwitching if self.method == "joachims" else Transduction
         return make(stack(X, X_unlabeled), X.shape[0], level, self.tol)
 
     def _search(
