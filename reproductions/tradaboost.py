@@ -40,6 +40,7 @@ from reproductions.tradaboost_tables import (
     PRINTED_3,
     PRINTED_4,
     failures,
+    fewer_draws,
     spread,
     table,
     table_1,
@@ -214,6 +215,9 @@ def reproduce(
             transductive, [*LETTER, *TRANSDUCTIVE]
         ),
     }
+    few = fewer_draws(transductive, [*LETTER, *TRANSDUCTIVE], repeats)
+    if len(few):
+        tables[f"Table 4: draws of rows with fewer than {repeats}"] = few
     settings = {
         "repeats": repeats,
         "seed": seed,

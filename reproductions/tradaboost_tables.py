@@ -15,6 +15,7 @@ __all__ = [
     "SIZES",
     "divergence",
     "failures",
+    "fewer_draws",
     "spread",
     "table",
     "table_1",
@@ -111,6 +112,12 @@ def table(
 def spread(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
     """Standard errors over the repeats."""
     return _pivot(found, methods, "sem").rename_axis(index="method", columns=None)
+
+
+def fewer_draws(found: pd.DataFrame, methods: list[str], repeats: int) -> pd.DataFrame:
+    """How many draws a cell has, for the methods that have not all of them."""
+    number = _pivot(found, methods, "count").fillna(0).astype(int)
+    return number[(number != repeats).any(axis=1)].rename_axis(index="method", columns=None)
 
 
 def failures(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
