@@ -175,6 +175,21 @@ def _real_sets(out: Path, repeats: int, seed: int, track: Track) -> pd.DataFrame
     return table
 
 
+def settings(repeats: int, seed: int) -> dict[str, Any]:
+    """What each table was made with."""
+    return {
+        "repeats": repeats,
+        "seed": seed,
+        "Figure 2": f"{N_GROUPS} ambiguous groups and as many single ones, C = {COST:g}, balls "
+        "around all rows (thresholded RBF features) with 32 radii each; DPBoost by cuts, 3 "
+        "restarts, best witnesses",
+        "Share of parallel reductions": f"{N_GROUPS // 2} ambiguous groups and as many single "
+        f"ones, C = {COST:g}, balls around at most 30 rows with 8 radii each, the lifted "
+        f"program with a limit of 10 s, {min(repeats, 3)} repeats",
+        "Real sets": f"{N_FOLDS} folds, {min(repeats, 5)} repeats unless the table says less",
+    }
+
+
 def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) -> Result:
     """Measure everything; pictures and finished folds go to ``out``."""
     out.mkdir(parents=True, exist_ok=True)
@@ -186,52 +201,42 @@ def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) ->
         "Figure 2, right: standard deviation": by[columns].std(),
         "Share of parallel reductions": _reductions(min(repeats, 3), seed, track),
     }
-    notes = [
-        "The paper's text names neither its picture, its C nor the labels of its single rows; ours "
-        "are choices, so levels differ and the order of the variants is what can be compared.",
-        "Pattern accuracy is counted outside the grey part of the picture, on a grid.",
-        "Figures of the literature are those usually quoted for these papers (Dietterich et al. "
-        "1997, Andrews et al. 2002, Gaertner et al. 2002, Chen et al. 2006); we could not open the "
-        "originals to check them, and their folds are not ours.",
-    ]
+    notes = list(NOTES)
     if os.environ.get("GROUPWISE_DATA"):
         tables["Real sets: ten-fold accuracy of groups"] = _real_sets(out, repeats, seed, track)
-        notes.append(
-            "Real sets: settings by three inner folds of whole groups on their labels, features "
-            "scaled by each training part; grids fixed before any figure was seen, with the "
-            "exceptions that mil_sets names. CPU seconds are those of the run that made a fold."
-        )
-        notes.append(
-            "DPBoost, embedding, is not the paper's program: LPBoost on the maximum embedding, "
-            "then alternation, which nested folds on ten sets can pay for. DPBoost, cuts, is the "
-            "program with parallel reductions, for one setting and one repeat on four sets (up to "
-            "10 rounds of cuts, 60 reductions, 16 rows of a group); its classifier is that of the "
-            "best witnesses, and in the row with the weights of the relaxation the paper's."
-        )
-        notes.append(
-            "naive LPBoost calls a group positive for one row above zero, as the paper's naive "
-            "classifier; the naive rows that decide by a mean (of probabilities or of log-odds, by "
-            "the inner folds) are the simple thing to beat."
-        )
+        notes += REAL_NOTES
     else:
         notes.append("GROUPWISE_DATA is not set: no real sets.")
     return Result(
         name="dpboost",
         tables=tables,
-        settings={
-            "repeats": repeats,
-            "seed": seed,
-            "Figure 2": f"{N_GROUPS} ambiguous groups and as many single ones, C = {COST:g}, balls "
-            "around all rows (thresholded RBF features) with 32 radii each; DPBoost by cuts, 3 "
-            "restarts, best witnesses",
-            "Share of parallel reductions": f"{N_GROUPS // 2} ambiguous groups and as many single "
-            f"ones, C = {COST:g}, balls around at most 30 rows with 8 radii each, the lifted "
-            f"program with a limit of 10 s, {min(repeats, 3)} repeats",
-            "Real sets": f"{N_FOLDS} folds, {min(repeats, 5)} repeats unless the table says less",
-        },
+        settings=settings(repeats, seed),
         notes=notes,
         figures=[
             _draw_accuracy(accuracy, out / "dpboost_accuracy.png"),
             _draw_boundaries(seed, out / "dpboost_boundaries.png"),
         ],
     )
+
+
+NOTES = [
+    "The paper's text names neither its picture, its C nor the labels of its single rows; ours "
+    "are choices, so levels differ and the order of the variants is what can be compared.",
+    "Pattern accuracy is counted outside the grey part of the picture, on a grid.",
+    "Figures of the literature are those usually quoted for these papers (Dietterich et al. "
+    "1997, Andrews et al. 2002, Gaertner et al. 2002, Chen et al. 2006); we could not open the "
+    "originals to check them, and their folds are not ours.",
+]
+REAL_NOTES = [
+    "Real sets: settings by three inner folds of whole groups on their labels, features "
+    "scaled by each training part; grids fixed before any figure was seen, with the "
+    "exceptions that mil_sets names. CPU seconds are those of the run that made a fold.",
+    "DPBoost, embedding, is not the paper's program: LPBoost on the maximum embedding, then "
+    "alternation, which nested folds on ten sets can pay for. DPBoost, cuts, is the program with "
+    "parallel reductions (up to 10 rounds of cuts, 60 reductions, 16 rows of a group), for one "
+    "setting and one repeat; its classifier is that of the best witnesses, and in the row with the "
+    "weights of the relaxation the paper's.",
+    "naive LPBoost calls a group positive for one row above zero, as the paper's naive "
+    "classifier; the naive rows that decide by a mean (of probabilities or of log-odds, by "
+    "the inner folds) are the simple thing to beat.",
+]
