@@ -101,8 +101,7 @@ class PairSwitching:
             Costs of the unlabelled rows by their label.
         """
         seen: set[bytes] = set()
-        pair: tuple[int, int] | None = (0, 0)
-        while pair is not None and guess.tobytes() not in seen:
+        while guess.tobytes() not in seen:
             seen.add(guess.tobytes())
             signs = np.concatenate([sign, guess])
             costs = np.concatenate([cost, np.where(guess > 0, positive, negative)])
@@ -111,9 +110,10 @@ class PairSwitching:
             slack = np.maximum(1.0 - signs * score, 0.0)
             yield Labelling(plane, guess, float(0.5 * plane.coef @ plane.coef + costs @ slack))
             pair = switchable_pair(slack[self.n_labeled :], guess, self.tol)
-            if pair is not None:
-                guess = guess.copy()
-                guess[list(pair)] *= -1.0
+            if pair is None:
+                return
+            guess = guess.copy()
+            guess[list(pair)] *= -1.0
 
 
 def switchable_pair(
