@@ -40,6 +40,7 @@ from groupwise.proportions import (
 )
 from reproductions.aoc_totals import ecological, with_totals
 from reproductions.result import Result, Track, quiet
+from reproductions.store import Store
 
 __all__ = ["TITLE", "run"]
 
@@ -107,6 +108,7 @@ class Cell:
     y: NDArray[Any]
     size: int
     randomness: float
+    draw: int
     seed: int
 
     def groups(self, rows: Any) -> AggregateData:
@@ -172,24 +174,27 @@ def _cells(name: str, data: LabelledData, repeats: int, seed: int) -> list[Cell]
     draws = range(repeats if first else max(1, repeats // 2))
     levels = RANDOMNESS if first else RANDOMNESS[::2]
     return [
-        Cell(name, data.X, data.y, size, r, seed + 7919 * draw + 97 * size + round(100 * r))
+        Cell(name, data.X, data.y, size, r, draw, seed + 7919 * draw + 97 * size + round(100 * r))
         for size in SIZES
         for r in levels
         for draw in draws
     ]
 
 
-def _all_measures(cells: list[Cell], track: Track) -> pd.DataFrame:
+def _all_measures(store: Store, cells: list[Cell], track: Track) -> pd.DataFrame:
+    """All methods on all cells, first draws first; what the store has is not measured again."""
     methods = [name for name in METHODS if name != "AOC-ANN" or find_spec("torch")]
-    lines = []
-    for cell in track(cells, cells[0].name):
+    for cell in track(sorted(cells, key=lambda cell: cell.draw), "draws"):
+        key = {"set": cell.name, "n_b": cell.size, "r": cell.randomness, "seed": cell.seed}
         for method in [*methods, _CEILING]:
-            lines.append(
-                {"set": cell.name, "n_b": cell.size, "r": cell.randomness, "seed": cell.seed}
-                | {"method": method}
-                | _measure(cell, method)
-            )
-    return pd.DataFrame(lines)
+            if not store.has(*key.values(), method):
+                store.add(key | {"method": method} | _measure(cell, method))
+    measures = store.table()
+    wanted = {(cell.name, cell.size, cell.randomness, cell.seed) for cell in cells}
+    keys = measures[["set", "n_b", "r", "seed"]].itertuples(index=False, name=None)
+    measures = measures[[key in wanted for key in keys]]
+    order = [*METHODS, _CEILING]
+    return measures.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
 
 
 def _percent(measures: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -198,11 +203,43 @@ def _percent(measures: pd.DataFrame, what: str) -> pd.DataFrame:
     return (100 * table).round(1) if what != "norm" else table.round(2)
 
 
+def _spread(measures: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Standard errors of :func:`_percent`."""
+    table = measures.pivot_table(
+        index=["method", "n_b"], columns="r", values=what, sort=False, aggfunc="sem"
+    )
+    return (100 * table).round(2)
+
+
+def _needed(measures: pd.DataFrame) -> pd.DataFrame:
+    """How many draws a cell has, its largest standard error, and the draws for 0.3 points."""
+    lines = {}
+    for what in ("transduction", "induction"):
+        by = 100 * measures.dropna(subset=[what]).set_index(["method", "n_b", "r"])[what]
+        spread = by.groupby(level=[0, 1, 2], sort=False).agg(["std", "sem", "size"])
+        of_method = spread.groupby(level=0, sort=False)
+        lines[f"{what}: draws"] = of_method["size"].min()
+        lines[f"{what}: median s.e."] = of_method["sem"].median().round(2)
+        lines[f"{what}: largest s.e."] = of_method["sem"].max().round(2)
+        lines[f"{what}: draws for .3 in all cells"] = np.ceil((of_method["std"].max() / 0.3) ** 2)
+    return pd.DataFrame(lines).reindex(lines["induction: draws"].index)
+
+
 def _summary(measures: pd.DataFrame) -> pd.DataFrame:
     columns = ["transduction", "with counts", "induction"]
     table = 100 * measures.groupby(["set", "method"], sort=False)[columns].mean()
     table["norm of error"] = measures.groupby(["set", "method"], sort=False)["norm"].mean()
-    return table.round(2)
+    table = table.round(2)
+    for what in ("transduction", "induction"):
+        table[f"{what} s.e."] = _summary_error(measures, what)
+    return table.loc[list(dict.fromkeys(measures["set"]))]
+
+
+def _summary_error(measures: pd.DataFrame, what: str) -> pd.Series:
+    """Standard error of a mean of cells: that of each cell's mean, cells independent."""
+    cells = measures.groupby(["set", "method", "n_b", "r"], sort=False)[what].sem() ** 2
+    by = cells.groupby(level=[0, 1], sort=False)
+    return (100 * by.sum(min_count=1) ** 0.5 / by.size()).round(2)
 
 
 def _paired(measures: pd.DataFrame) -> pd.DataFrame:
@@ -246,21 +283,31 @@ def run(out: Path, *, repeats: int = 4, seed: int = 0, track: Track = quiet) -> 
     """Run everything; ``repeats`` draws of each cell on ionosphere, half as many on other sets."""
     out.mkdir(parents=True, exist_ok=True)
     sets = _sets(np.random.RandomState(seed))
-    parts = [_all_measures(_cells(name, data, repeats, seed), track) for name, data in sets.items()]
-    measures = pd.concat(parts, ignore_index=True)
+    cells = [cell for name, data in sets.items() for cell in _cells(name, data, repeats, seed)]
+    store = Store(out / "aoc_draws.jsonl", ("set", "n_b", "r", "seed", "method"))
+    measures = _all_measures(store, cells, track)
     first = measures[measures["set"] == "ionosphere"]
     tables = {
         "All sets: mean error (%) over n_b and r": _summary(measures),
         "Figure 1, ionosphere: transduction error (%)": _percent(first, "transduction"),
         "Figure 1, labels that agree with the counts (%)": _percent(first, "with counts"),
         "Figure 2, ionosphere: induction error (%)": _percent(first, "induction"),
+        "Figure 1, ionosphere: standard errors (points)": _spread(first, "transduction"),
+        "Figure 2, ionosphere: standard errors (points)": _spread(first, "induction"),
+        "Draws of a cell, and draws for a standard error of .3 points": _needed(first),
         "Figure 3, ionosphere: norm of error of group sums": _percent(first, "norm"),
         "Table 3: run times": _times(measures),
         "Count likelihood against il-L2 with bias, transduction, paired": _paired(measures),
         "Group totals: error (%) on new rows": with_totals(seed),
         "Ecological inference: mean absolute error of shares (points)": ecological(),
     }
-    settings = {"repeats": repeats, "seed": seed, "n_b": SIZES, "r": RANDOMNESS, "rows": _ROWS}
+    settings = {
+        "repeats": f"{repeats} draws of a cell on ionosphere, {max(1, repeats // 2)} on other sets",
+        "seed": seed,
+        "n_b": SIZES,
+        "r": RANDOMNESS,
+        "rows": _ROWS,
+    }
     return Result("aoc", tables, settings, _NOTES, _draw(first, out))
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "SIZES",
     "divergence",
     "failures",
+    "fewer_draws",
     "spread",
     "table",
     "table_1",
@@ -86,18 +87,21 @@ def divergence(source: Any, target: Any) -> float:
     return float(share[0] @ np.log(share[0] / share[1]))
 
 
-def _pivot(found: list[tuple[str, str, float]], statistic: str) -> pd.DataFrame:
-    frame = pd.DataFrame(found, columns=["task", "method", "error"])
-    order, tasks = list(dict.fromkeys(frame["method"])), list(dict.fromkeys(frame["task"]))
-    table = frame.groupby(["method", "task"])["error"].agg(statistic).unstack("task")
-    return table.loc[order, tasks]
+def _pivot(found: pd.DataFrame, methods: list[str], statistic: str) -> pd.DataFrame:
+    """Methods in the given order, those that were measured; tasks as they come."""
+    table = found.groupby(["method", "task"])["error"].agg(statistic).unstack("task")
+    order = [method for method in methods if method in table.index]
+    return table.loc[order, list(dict.fromkeys(found["task"]))]
 
 
 def table(
-    found: list[tuple[str, str, float]], printed: pd.DataFrame | None, statistic: str = "mean"
+    found: pd.DataFrame,
+    methods: list[str],
+    printed: pd.DataFrame | None,
+    statistic: str = "mean",
 ) -> pd.DataFrame:
     """Ours, and below the paper's figures for the same tasks."""
-    table = _pivot(found, statistic)
+    table = _pivot(found, methods, statistic)
     if printed is not None:
         theirs = printed.reindex(columns=table.columns)
         theirs.index = pd.Index([f"printed: {method}" for method in theirs.index])
@@ -105,12 +109,21 @@ def table(
     return table.rename_axis(index="method", columns=None)
 
 
-def spread(found: list[tuple[str, str, float]]) -> pd.DataFrame:
+def spread(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
     """Standard errors over the repeats."""
-    return _pivot(found, "sem").rename_axis(index="method", columns=None)
+    return _pivot(found, methods, "sem").rename_axis(index="method", columns=None)
 
 
-def failures(found: list[tuple[str, str, float]]) -> pd.DataFrame:
-    """How many repeats failed."""
-    failed = [(task, method, float(error > FAILED)) for task, method, error in found]
-    return _pivot(failed, "sum").astype(int).rename_axis(index="method", columns=None)
+def fewer_draws(found: pd.DataFrame, methods: list[str], repeats: int) -> pd.DataFrame:
+    """How many draws a cell has, for the methods that have not all of them."""
+    number = _pivot(found, methods, "count").fillna(0).astype(int)
+    return number[(number != repeats).any(axis=1)].rename_axis(index="method", columns=None)
+
+
+def failures(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
+    """How many draws failed, of how many."""
+    failed = found.assign(error=found["error"] > FAILED)
+    number, all_of_them = (_pivot(failed, methods, what) for what in ("sum", "count"))
+    text = number.fillna(0).astype(int).astype(str) + " of "
+    text += all_of_them.fillna(0).astype(int).astype(str)
+    return text.rename_axis(index="method", columns=None)

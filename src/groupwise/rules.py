@@ -129,11 +129,13 @@ class MeanProbability:
 
 @dataclass(frozen=True)
 class MeanScore:
-    """The mean of the rows' log-probabilities, made a distribution again.
+    r"""The mean of the rows' log-probabilities, made a distribution again.
 
-    For a boosted model this is the sign of the mean score, the session term of SBoost's loss. One
-    row with a probability of zero all but rules a class out for its whole group; prefer
-    :class:`MeanProbability` for single trees.
+    .. math:: P_i(c) \propto \exp\Big(\frac{1}{m_i} \sum_j \ln p_{ij}(c)\Big)
+
+    With two classes this is the mean of the rows' log-odds. For a boosted model it is the sign of
+    the mean score, the session term of SBoost's loss. One row with a probability of zero all but
+    rules a class out for its whole group; prefer :class:`MeanProbability` for single trees.
     """
 
     def combine(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:

@@ -160,6 +160,20 @@ def test_the_positive_class_can_be_named(table, columns):
             make_supervision(kind, **columns[kind], positive="maybe").targets_in(table.frame, "t")
 
 
+def test_naive_baselines_of_presence_decide_by_a_mean(table, columns):
+    """The strongest simple thing; one positive row above 1/2 decides under its own name only."""
+    job = make_job(table, "presence", columns)
+    for name in ("naive-boosting", "naive-logistic"):
+        method = job.method(name)
+        assert method.search["rule"] == ("mean", "score")
+        model = job.fit(method, {})
+        said = model.predictions(job.features, job.targets.groups)
+        np.testing.assert_allclose(
+            said.proba_group, job.targets.groups.mean(said.proba_row), atol=1e-12
+        )
+    assert job.method("naive-boosting-any").params == {"rule": "any"}
+
+
 def test_a_search_sees_training_groups_only(table, columns):
     job = make_job(table, "majority", columns)
     method = get_method("majority", "naive-logistic", n_rows=1, n_classes=2)

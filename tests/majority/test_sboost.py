@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import Groups, HistTrees, NaiveGroupClassifier, SBoostClassifier
 from groupwise.boosting import step_size
-from groupwise.datasets import load_uci, make_sessions, make_triangle_sessions
+from groupwise.datasets import GroupedData, load_uci, make_sessions, make_triangle_sessions
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.model_selection import group_train_test_split
 
@@ -28,17 +29,22 @@ def fit(data, **options):
     return SBoostClassifier(**options).fit(data.X, data.y, groups=data.groups)
 
 
-def replay(model, data):
+def hypotheses(model, data):
+    """What each round says of the rows, -1 or +1, by the steps of the score (alphas > 0)."""
+    stages = [np.zeros(len(data.X)), *model.staged_decision_function(data.X)]
+    return [np.sign(after - before) for before, after in pairwise(stages)]
+
+
+def replay(model, data, said=None):
     """Figure 3 written out as in the paper, with the model's own hypotheses."""
     groups, gamma = Groups(data.groups), model.gamma
     y = np.where(data.y == model.classes_[1], 1.0, -1.0)
     H, H_before = np.zeros(len(y)), []
     alphas, losses = [], []
-    for stage in model.staged_decision_function(data.X):
+    for h in hypotheses(model, data) if said is None else said:
         g = np.exp(-gamma / groups.sizes * groups.sum(y * H))  # step 3
         a = groups.sum(np.exp(-H * y))
         losses.append((g * a).sum())
-        h = np.sign(stage - H)
         b = groups.sum(y * h * np.exp(-H * y)) + a * gamma / groups.sizes * groups.sum(y * h)
         ratio = (g * ((1 + gamma) * a + b)).sum() / (g * ((1 + gamma) * a - b)).sum()
         alphas.append(math.log(ratio) / (2 * (1 + gamma)))  # step 4, eq. (9)
@@ -209,6 +215,24 @@ def test_sampling_by_weight_learns_too(sessions):
     assert model.score(sessions.X, sessions.y, groups=sessions.groups) > 0.8
     other = fit(sessions, estimator=GaussianNB(), resample=True, random_state=1)
     assert not np.array_equal(model.estimator_weights_, other.estimator_weights_)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sampling_goes_on_after_a_hypothesis_no_better_than_a_coin(seed):
+    """Figure 3 has no stop: all 30 rounds on labels of pure noise, alphas of either sign."""
+    rng = np.random.RandomState(seed)
+    groups = np.repeat(np.arange(12), 5)
+    y = rng.permutation(np.arange(12) % 2)[groups]
+    noise = GroupedData(rng.randint(2, size=(60, 1)).astype(float), y, groups)
+    model = fit(noise, estimator=STUMP, resample=True, random_state=seed)
+    assert model.n_iter_ == 30
+    said = [2.0 * tree.predict(noise.X) - 1.0 for tree in model.ensemble_.estimators]
+    alphas, losses, H, D = replay(model, noise, said)
+    assert (model.estimator_weights_ < 0).any()
+    np.testing.assert_allclose(model.estimator_weights_, [alphas], rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(np.exp(model.history_["log_loss"]), [losses], rtol=1e-9)
+    np.testing.assert_allclose(model.decision_function(noise.X), H, atol=1e-9)
+    np.testing.assert_allclose(model.row_weights_, [D], atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,19 @@ def test_everything_runs_on_made_up_data(small_folder, monkeypatch, tmp_path):
     monkeypatch.setattr(aoc, "METHODS", quick)
     monkeypatch.setattr(aoc, "_ROWS", 60)
     monkeypatch.setattr(aoc, "RANDOMNESS", (0.5, 1.0))
-    result = aoc.run(tmp_path / "out", repeats=1, seed=0)
+    result = aoc.run(tmp_path / "out", repeats=2, seed=0)
     assert all(path.exists() for path in result.figures)
     assert result.save(tmp_path / "out").exists()
     summary = result.tables["All sets: mean error (%) over n_b and r"]
     assert set(summary.index.get_level_values("set")) >= {"ionosphere", "wine (3 classes)"}
     assert summary["induction"].notna().all()
+    needed = result.tables["Draws of a cell, and draws for a standard error of .3 points"]
+    assert (needed["induction: draws"] == 2).all()
+    store = aoc.Store(tmp_path / "out" / "aoc_draws.jsonl", ("set", "n_b", "r", "seed", "method"))
+    monkeypatch.setattr(aoc, "_measure", None)  # a second run finds all draws on disk
+    again = aoc.run(tmp_path / "out", repeats=2, seed=0)
+    pd.testing.assert_frame_equal(again.tables["All sets: mean error (%) over n_b and r"], summary)
+    assert len(store.records) == len(store.table().drop_duplicates(list(store.key)))
     times = result.tables["Table 3: run times"]
     assert times.loc["il-L2", "ours cpu s / il-L2"] == 1.0
     assert times.loc["AOC-kNN", "printed s"] == 0.0244
@@ -65,9 +72,24 @@ def test_everything_runs_on_made_up_data(small_folder, monkeypatch, tmp_path):
     assert (paired["points gained"] == 0).all()  # the same stand-in on the same draws
 
 
+def test_standard_errors_by_hand():
+    """Draws of .1 and .3 have a mean with an error of 10 points; four such cells one of 5."""
+    cells = [(size, r) for size in (5, 10) for r in (0.0, 1.0)]
+    draws = pd.DataFrame(
+        [("a", "m", size, r, value) for size, r in cells for value in (0.1, 0.3)],
+        columns=["set", "method", "n_b", "r", "transduction"],
+    )
+    draws["induction"] = draws["transduction"] / 10
+    assert (aoc._spread(draws, "transduction") == 10.0).all(axis=None)
+    assert aoc._summary_error(draws, "transduction").loc[("a", "m")] == 5.0
+    needed = aoc._needed(draws).loc["m"]
+    assert needed["transduction: largest s.e."] == 10.0
+    assert needed["induction: draws for .3 in all cells"] == np.ceil((2**0.5 / 0.3) ** 2)
+
+
 def test_every_method_can_be_made_and_measured(monkeypatch):
     X, y = make_blobs(40, centers=2, random_state=0)
-    cell = aoc.Cell("blobs", X, y, 5, 0.5, 0)
+    cell = aoc.Cell("blobs", X, y, 5, 0.5, draw=0, seed=0)
     for name in ("AOC-SVM", "il-L1", "il-L2", "bl-L2", "il-L2 + bias", "mean map", "EasyLLP"):
         made = aoc.METHODS[name]("induction", cell.groups(np.arange(40)))
         assert hasattr(made, "fit")

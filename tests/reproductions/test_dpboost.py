@@ -6,7 +6,7 @@ import pytest
 
 from groupwise.presence import MILESClassifier
 from reproductions import dpboost, load, mil_sets
-from reproductions.mil_sets import METHODS, FoldStore, accuracy_table, fold_scores
+from reproductions.mil_sets import METHODS, PROGRAM, FoldStore, accuracy_table, fold_scores
 
 
 @pytest.fixture
@@ -31,6 +31,8 @@ def shrink(monkeypatch, methods):
     monkeypatch.setattr(dpboost, "N_GROUPS", 6)
     monkeypatch.setattr(dpboost, "SETS", ("musk1",))
     monkeypatch.setattr(dpboost, "METHODS", {name: METHODS[name] for name in methods})
+    monkeypatch.setattr(dpboost, "PROGRAM_SETS", ("musk1",))
+    monkeypatch.setattr(dpboost, "PROGRAM", {"one repeat": mil_sets.Method(MILESClassifier)})
 
 
 def test_whole_run_on_small_data(small_data, monkeypatch):
@@ -43,7 +45,7 @@ def test_whole_run_on_small_data(small_data, monkeypatch):
 
     out = small_data / "out"
     result = load("dpboost").run(out, repeats=1, seed=1, track=track)
-    assert steps["Ten folds on real sets"] == 20
+    assert steps["Ten folds on real sets"] == 30
     accuracy = result.tables["Figure 2, right: accuracy of points"]
     assert list(accuracy.columns) == [*dpboost.VARIANTS, "gap"]
     assert accuracy[list(dpboost.VARIANTS)].to_numpy().min() > 0.3
@@ -71,7 +73,7 @@ def test_without_data_the_real_sets_are_left_out(tmp_path, monkeypatch):
 
 def test_every_method_runs_a_fold(small_data):
     bags = mil_sets.load_mil("musk1")
-    for name, method in METHODS.items():
+    for name, method in {**METHODS, **PROGRAM}.items():
         short = mil_sets.Method(method.make, method.grid[:1])
         found = fold_scores(short, bags.X, bags.y, bags.groups, repeat=0, fold=3)
         assert len(found["y"]) == len(found["predicted"]) == len(found["score"]) == 4, name

@@ -31,7 +31,7 @@ def test_whole_run_on_small_data(small_data, monkeypatch):
     chosen = [
         "SBoost",
         "naive AdaBoost",
-        "SBoost, gamma by the paper's 20/80 split",
+        "SBoost, gamma 4",
         "ceiling: gradient boosting on true row labels",
     ]
     monkeypatch.setattr(sboost, "METHODS", {name: METHODS[name] for name in chosen})
@@ -52,6 +52,7 @@ def test_whole_run_on_small_data(small_data, monkeypatch):
     assert result.figures[0].exists()
     stored = json.loads(result.save(small_data / "out").read_text())
     assert stored["settings"]["seed"] == 1 and stored["versions"]["groupwise"]
+    assert np.isnan(table.loc["SBoost, gamma 4", "paper"])
     assert "| SBoost | 0.189 |" in (small_data / "out" / "sboost.md").read_text()
 
 

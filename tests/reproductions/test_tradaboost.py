@@ -16,10 +16,9 @@ def tiny() -> TransferData:
 
 @pytest.fixture
 def quick(monkeypatch):
-    from functools import partial
-
-    short = partial(tradaboost._fading, 3, tradaboost._svm)
-    monkeypatch.setitem(tradaboost.SUPERVISED, "fading TrAdaBoost(SVM)", short)
+    monkeypatch.setattr(tradaboost, "FADING_ROUNDS", 3)
+    monkeypatch.setattr(tradaboost, "FADING_TSVM_ROUNDS", 3)
+    monkeypatch.setattr(tradaboost, "LETTER_DRAWS", 1)
     monkeypatch.setattr(tradaboost, "ROUNDS", 3)
     for name in ("fading TrAdaBoost(SVM), C = 10", "safe fading TrAdaBoost(SVM)"):
         monkeypatch.delitem(tradaboost.SUPERVISED, name)
@@ -42,7 +41,10 @@ def test_tables_and_figures_of_made_up_tasks(tmp_path, quick):
     assert ours.to_numpy().min() >= 0
     assert ours.to_numpy().max() <= 1
     four = result.tables["Table 4: medians"]
-    assert list(four.index) == list(tradaboost.TRANSDUCTIVE)
+    assert list(four.index) == [*tradaboost.LETTER, *tradaboost.TRANSDUCTIVE]
+    failed = result.tables["Table 4: draws with an error above 0.4, of all draws"]
+    assert failed.loc["TSVM", "made-up"].endswith(" of 1")
+    assert failed.loc["ours: TSVM", "made-up"].endswith(" of 2")
     one = result.tables["Table 1: divergence and sizes"]
     assert one.loc["rec-talk", ["source", "target"]].tolist() == [200, 60]
     assert {path.name for path in result.figures} == {

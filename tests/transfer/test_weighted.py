@@ -5,6 +5,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, LinearSVC
 
 from groupwise.boosting import HistTrees, LinearLearner
 from groupwise.datasets.transfer import make_shifted_domains
@@ -56,6 +57,21 @@ def test_union_is_a_fit_to_all_rows(shifted):
     together = LogisticRegression().fit(shifted.X, shifted.y)
     clf = fitted("union", shifted)
     np.testing.assert_array_equal(clf.predict(shifted.X), together.predict(shifted.X))
+
+
+@pytest.mark.parametrize("weighting", ["target_only", "union"])
+def test_the_papers_machines_are_scikit_learns_with_the_plain_hinge(weighting, shifted):
+    """SVM and SVMt of Dai et al. (2007), classes balanced, against libsvm."""
+    hinge = LinearSVC(loss="hinge", intercept_scaling=10.0, tol=1e-5, max_iter=10**6)
+    clf = WeightedTransferClassifier(
+        hinge, weighting=weighting, target_domain="target", class_weight="balanced", random_state=0
+    ).fit(shifted.X, shifted.y, domains=shifted.domains)
+    used = (shifted.domains == "target") | (weighting == "union")
+    X, y = shifted.X[used], shifted.y[used]
+    svm = SVC(kernel="linear", class_weight="balanced", tol=1e-8).fit(X, y)
+    found = clf.ensemble_.estimators[0]
+    np.testing.assert_allclose(found.coef_, svm.coef_, atol=0.01)
+    np.testing.assert_allclose(found.intercept_, svm.intercept_, atol=0.01)
 
 
 @pytest.mark.parametrize("weighting", NAMES)

@@ -103,9 +103,11 @@ _STATISTICS = "groupwise.majority:GroupStatisticsClassifier"
 _BOOST = "groupwise.gbdt:GroupBoostClassifier"
 _WEIGHTED = "groupwise.transfer:WeightedTransferClassifier"
 _LOGISTIC = "sklearn.linear_model:LogisticRegression"
+_NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
+_MEANS = {"rule": ("mean", "score")}  # of probabilities, of log-odds
 
 
 def _boosting(loss: str) -> dict[str, str]:
@@ -157,10 +159,13 @@ METHODS: tuple[Method, ...] = (
            n_classes=2, max_rows=5000),
     Method("presence", "rectangles", "groupwise.presence:APRClassifier",
            "Dietterich, Lathrop and Lozano-Perez 1997", n_classes=2, max_rows=20_000),
-    Method("presence", "naive-boosting", _NAIVE,
-           "baseline: rows get their group's label, any positive row makes it positive",
-           {"rule": "any"}, n_classes=2),
     Method("presence", "statistics", _STATISTICS, _FOREST, explains=False),
+    Method("presence", "naive-boosting", _NAIVE, _NAIVE_MEAN, {"rule": "mean"}, _MEANS),
+    Method("presence", "naive-logistic", _NAIVE, _NAIVE_MEAN,
+           {"estimator": _LOGISTIC, "rule": "mean"}, {"estimator__C": (0.1, 1.0), **_MEANS}),
+    Method("presence", "naive-boosting-any", _NAIVE,
+           "baseline: rows get their group's label, one positive row makes a group positive",
+           {"rule": "any"}, n_classes=2),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",

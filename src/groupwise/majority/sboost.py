@@ -29,13 +29,26 @@ __all__ = ["SBoostClassifier", "SBoostLearnerMixin"]
 
 
 class _Figure3(Rounds):
-    """Figure 3 for one coding of the classes, in terms of margins (y H for two classes)."""
+    """Figure 3 for one coding of the classes, in terms of margins (y H for two classes).
+
+    A hypothesis no better than a coin ends the run where rows are weighted: the next one would be
+    the same. Where they are drawn it is kept with its alpha, which is negative or zero, as printed.
+    """
 
     values = ("error", "log_loss")
 
-    def __init__(self, loss: SessionLoss, target: NDArray[np.intp], n_classes: int, gamma: float):
+    def __init__(
+        self,
+        loss: SessionLoss,
+        target: NDArray[np.intp],
+        n_classes: int,
+        gamma: float,
+        *,
+        resample: bool,
+    ):
         super().__init__()
         self.loss, self.target, self.n_classes, self.gamma = loss, target, n_classes, gamma
+        self.resample = resample
         self.right, self.wrong = 1.0 / (n_classes - 1), -1.0 / (n_classes - 1) ** 2
         self.margin_row = np.zeros(len(target))
         self.first_log_loss, self.weight_row = loss.log_value_and_weights(self.margin_row)
@@ -44,12 +57,12 @@ class _Figure3(Rounds):
         correct = output == self.target
         error = float(self.weight_row[~correct].sum())
         alpha = step_size(error, self.n_classes, self.gamma)
-        if alpha <= 0:  # no better than a coin: the bound cannot fall any more
+        if alpha <= 0 and not self.resample:
             return True
         self.margin_row += alpha * np.where(correct, self.right, self.wrong)
         log_loss, self.weight_row = self.loss.log_value_and_weights(self.margin_row)
         self.record(alpha, error=error, log_loss=log_loss)
-        return error <= LEAST_ERROR  # every row has its session's class: nothing left to learn
+        return min(error, 1.0 - error) <= LEAST_ERROR  # every row is told apart: nothing to learn
 
     @property
     def log_losses(self) -> NDArray[Any]:
@@ -87,11 +100,14 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         ``HistTrees(max_depth=3)`` (scikit-learn's tree of that depth for ``"samme"`` with three
         classes or more).
     n_estimators : int, default=30
-        Largest number of rounds T. Fewer if a hypothesis is perfect or no better than a coin.
+        Largest number of rounds T. Fewer if a hypothesis is perfect or, where rows are weighted, no
+        better than a coin.
     gamma : float, default=4.0
         Weight of the session's error against the rows' errors; 0 is AdaBoost on the naive labels.
     resample : bool, default=False
-        Draw the rows by weight, as the paper does, instead of weighting them.
+        Draw the rows by weight, as the paper does, instead of weighting them. Like the paper's
+        Figure 3 it then goes on after a hypothesis no better than a coin, whose alpha is negative
+        or zero.
     rule : {"majority", "mean", "score", "any"} or rule, default="majority"
         How rows decide for their session: see :mod:`groupwise.rules`.
     multiclass : {"ovr", "samme"}, default="ovr"
@@ -181,7 +197,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         ensembles, boosted = [], []
         for target in targets:
             run = bound.start(n_targets, rng, resample=self.resample)
-            rounds = _Figure3(loss, target, n_targets, self.gamma_)
+            rounds = _Figure3(loss, target, n_targets, self.gamma_, resample=self.resample)
             boost(run, target, rounds, self.n_estimators)
             ensembles.append(run.combine(rounds.alphas))
             boosted.append(rounds)

@@ -1,4 +1,4 @@
-"""Labels for unlabelled rows and a plane for all of them: the search behind TransductiveSVC."""
+"""Labels for unlabelled rows and a plane for all of them: our search behind TransductiveSVC."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from groupwise._typing import Rows
 from groupwise.solvers.newton import Plane, fit_plane, plane_objective
 from groupwise.transfer.density_ratio import stack
 
-__all__ = ["Labelling", "Transduction", "best_parting"]
+__all__ = ["Labelling", "Transduction", "best_parting", "highest", "n_positive"]
 
 # Tolerance on the way, where only the order of the scores counts.
 _ROUGH = 1e-2
@@ -31,7 +31,8 @@ class Labelling:
     sign : ndarray of shape (n_unlabeled,)
         -1 or +1.
     objective : float
-        :math:`\frac12\|w\|^2 + \sum_i c_i \xi_i^2 + C^* \sum_j \xi_j^2`.
+        :math:`\frac12\|w\|^2 + \sum_i c_i \xi_i^2 + C^* \sum_j \xi_j^2`, or with slacks that
+        are not squared (:class:`~groupwise.transfer.joachims.PairSwitching`).
     """
 
     plane: Plane
@@ -91,14 +92,16 @@ class Transduction:
         if last is None:
             steps = np.arange(-7, 1)
             plane = fit_plane(self.X[: self.n_labeled], sign, cost, tol=_ROUGH).plane
-            guess = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
+            guess = self._labels(plane, fraction)
         else:
             steps, plane, guess = np.array([-4, -2, 0]), last.plane, last.sign
         for step in steps:
             level = self.cost_unlabeled * 4.0**step
             if soft:
                 plane = self._soften(sign, cost, level, plane, fraction, 10.0 * 0.5 ** (step + 7))
-                guess = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
+                guess = highest(
+                    self._unlabeled_score(plane), n_positive(fraction, self.n_unlabeled)
+                )
             plane, guess = self._switch(sign, cost, level, plane, guess, fraction)
             if estimate and _PARTING <= step < 0 and level * self.n_unlabeled >= 4.0 * cost.sum():
                 plane, guess, fraction = self._part(sign, cost, level, plane, guess, fraction)
@@ -144,7 +147,7 @@ class Transduction:
             plane = fit_plane(
                 self.X, np.concatenate([sign, guess]), all_cost, start=plane, tol=_ROUGH
             ).plane
-            better = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
+            better = self._labels(plane, fraction)
             if np.array_equal(better, guess):
                 break
             guess = better
@@ -193,19 +196,22 @@ class Transduction:
         plane = fit_plane(self.X, all_sign, all_cost, start=plane, tol=self.tol).plane
         return Labelling(plane, guess, plane_objective(self.X, all_sign, all_cost, plane))
 
-    def _n_positive(self, fraction: float) -> int:
-        """At least one row on either side, where there are two."""
-        last = max(self.n_unlabeled - 1, 1)
-        return int(min(max(round(fraction * self.n_unlabeled), 1), last))
+    def _labels(self, plane: Plane, fraction: float) -> NDArray[np.float64]:
+        return highest(self._unlabeled_score(plane), n_positive(fraction, self.n_unlabeled))
 
     def _unlabeled_score(self, plane: Plane) -> NDArray[Any]:
         return plane.score(self.X)[self.n_labeled :]
 
 
-def _highest(score: NDArray[Any], n_positive: int) -> NDArray[np.float64]:
-    """+1 for the ``n_positive`` highest scores (earlier rows first among equals), -1 for others."""
+def n_positive(fraction: float, n_rows: int) -> int:
+    """A share of rows in whole ones: at least one row on either side, where there are two."""
+    return int(min(max(round(fraction * n_rows), 1), max(n_rows - 1, 1)))
+
+
+def highest(score: NDArray[Any], n_high: int) -> NDArray[np.float64]:
+    """+1 for the ``n_high`` highest scores (earlier rows first among equals), -1 for others."""
     sign = np.full(len(score), -1.0)
-    sign[np.argsort(-score, kind="stable")[:n_positive]] = 1.0
+    sign[np.argsort(-score, kind="stable")[:n_high]] = 1.0
     return sign
 
 

@@ -16,6 +16,7 @@ from groupwise.inputs import DomainRows, check_choice, check_number
 from groupwise.solvers.newton import Plane, fit_plane
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.density_ratio import stack
+from groupwise.transfer.joachims import PairSwitching, gram_matrix, hinge_plane
 from groupwise.transfer.transduction import Labelling, Transduction
 
 __all__ = ["TransductiveSVC"]
@@ -30,22 +31,29 @@ class TransductiveSVC(BaseTransferClassifier):
               \quad \xi = \max(0, 1 - y f(x)), \quad
               \tfrac1u \#\{\hat y_j = 1\} = r,
 
-    so that the plane prefers to pass where there are few rows. Each fit is a primal Newton method
-    started from the last plane, and each step of the search moves many labels.
+    so that the plane prefers to pass where there are few rows. The search is ours: the cost of the
+    unlabelled rows grows by fours up to :math:`C^*`, each fit is a primal Newton method started
+    from the last plane, and each step moves many labels. ``method="joachims"`` is the algorithm of
+    Joachims (1999) instead: slacks are not squared, :math:`C^*` is :math:`C^*_-` or :math:`C^*_+`
+    by a row's label, both double from :math:`10^{-5}` (times the odds of the classes) on, and one
+    pair of labels is changed at a time.
 
     Parameters
     ----------
     C : float, default=0.1
         Cost of the labelled rows, whose weights d have mean 1. With squared slack a small one
-        lets labels change sides for longer.
+        lets labels change sides for longer; SVMlight's default, for rows of length 1, is 1.
     unlabeled_cost : float, default=None
         :math:`C^*`; ``None``: as ``C``.
     positive_fraction : float or "estimate", default=None
         Share r of the second class among the unlabelled rows. ``None``: the (weighted) share among
         the labelled rows, as in SVMlight. ``"estimate"``: start from that and move to where
         the unlabelled rows' scores part, while their labels are still easily changed.
-    method : {"switching", "annealing"}, default="switching"
-        Label switching (Joachims 1999) or deterministic annealing (Sindhwani et al. 2006).
+    method : {"switching", "annealing", "joachims"}, default="switching"
+        Our label switching, deterministic annealing (Sindhwani et al. 2006), or label switching to
+        the letter of Joachims (1999). The last one solves once per changed pair of labels, by
+        libsvm or (above 2,000 rows, with a slightly penalised intercept) liblinear, and starts
+        every round of boosting anew.
     target_domain : domain id, default=None
         Used by ``score``; in ``fit`` labelled rows of all domains count alike.
     domain_column : str, default=None
@@ -66,10 +74,12 @@ class TransductiveSVC(BaseTransferClassifier):
 
     Notes
     -----
-    The slack is squared where Joachims' is not; the rule of switching is the same, as
-    :math:`\xi_i + \xi_j > 2` for a pair of opposite labels lowers the sum of either. Without
-    ``X_unlabeled`` this is a linear support vector machine. Few labelled rows may send the search
-    to a solution with the classes swapped: compare several starts, or give it source rows too.
+    The rule of switching is the same in both: :math:`\xi_i + \xi_j > 2` for a pair of opposite
+    labels lowers the sum of slacks and that of their squares. As printed, Joachims' loop ends
+    before it solves at :math:`C^*` itself; here labels are checked there too. Without
+    ``X_unlabeled`` this is a linear support vector machine with the same slack. Few labelled rows
+    may send the search to a solution with the classes swapped: compare several starts, or give it
+    source rows too.
 
     References
     ----------
@@ -119,7 +129,7 @@ class TransductiveSVC(BaseTransferClassifier):
         cost = data.weight_row * (self.C * len(data.weight_row) / data.weight_row.sum())
         sign = np.where(data.y_row == 1, 1.0, -1.0)
         if data.X_unlabeled is None:
-            plane = fit_plane(data.X, sign, cost, tol=self.tol).plane
+            plane = self._plain(data.X, sign, cost)
             self.transduction_ = data.classes[:0]
         else:
             found = self._search(self._problem(data.X, data.X_unlabeled), sign, cost)
@@ -133,23 +143,35 @@ class TransductiveSVC(BaseTransferClassifier):
         check_number("C", self.C, "(0, inf)")
         check_number("unlabeled_cost", self.unlabeled_cost, "(0, inf)", none=True)
         check_number("tol", self.tol, "(0, inf)")
-        check_choice("method", self.method, ("switching", "annealing"))
+        check_choice("method", self.method, ("switching", "annealing", "joachims"))
         if isinstance(self.positive_fraction, str):
             check_choice("positive_fraction", self.positive_fraction, ("estimate",))
+            if self.method == "joachims":
+                raise ValueError(
+                    "positive_fraction='estimate' is no part of method='joachims'; give a number"
+                )
         else:
             check_number("positive_fraction", self.positive_fraction, "(0, 1)", none=True)
 
-    def _problem(self, X: Rows, X_unlabeled: Rows) -> Transduction:
+    def _plain(self, X: Rows, sign: NDArray[Any], cost: NDArray[Any]) -> Plane:
+        if self.method == "joachims":
+            return hinge_plane(X, sign, cost, self.tol, gram_matrix(X))
+        return fit_plane(X, sign, cost, tol=self.tol).plane
+
+    def _problem(self, X: Rows, X_unlabeled: Rows) -> Transduction | PairSwitching:
         level = self.C if self.unlabeled_cost is None else self.unlabeled_cost
-        return Transduction(stack(X, X_unlabeled), X.shape[0], level, self.tol)
+        make = PairSwitching if self.method == "joachims" else Transduction
+        return make(stack(X, X_unlabeled), X.shape[0], level, self.tol)
 
     def _search(
         self,
-        problem: Transduction,
+        problem: Transduction | PairSwitching,
         sign: NDArray[Any],
         cost: NDArray[Any],
         last: Labelling | None = None,
     ) -> Labelling:
+        if isinstance(problem, PairSwitching):
+            return problem.search(sign, cost, self._fraction(sign, cost))
         return problem.search(
             sign,
             cost,
@@ -169,7 +191,7 @@ class TransductiveSVC(BaseTransferClassifier):
         return rows @ self.coef_[0] + self.intercept_[0]
 
     def with_unlabeled(self, X_unlabeled: Rows) -> "_TransductiveLearner":
-        """A weak learner for boosting: every round starts from the last round's labels."""
+        """A weak learner for boosting: rounds start from the last one's labels (not Joachims')."""
         self._check_parameters()
         return _TransductiveLearner(self, X_unlabeled)
 
@@ -200,7 +222,7 @@ class _TransductiveLearner:
 @dataclass(frozen=True)
 class _BoundTransductive:
     svc: TransductiveSVC
-    problem: Transduction
+    problem: Transduction | PairSwitching
     is_soft: bool
 
     def start(
@@ -214,7 +236,7 @@ class _BoundTransductive:
 @dataclass
 class _TransductiveRun:
     svc: TransductiveSVC
-    problem: Transduction
+    problem: Transduction | PairSwitching
     is_soft: bool
     last: Labelling | None = None
     planes: list[Plane] = field(default_factory=list)
