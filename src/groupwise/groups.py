@@ -348,7 +348,7 @@ def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         order = np.array(sorted(range(len(names)), key=_sort_keys(names).__getitem__), np.intp)
     rank = np.empty(len(names), np.intp)
     rank[order] = np.arange(len(names))
-    return np.asarray(names)[order], rank[codes]
+    return names[order], rank[codes]
 
 
 def _factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
