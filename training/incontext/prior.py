@@ -144,13 +144,14 @@ def make_tables(seed: int, index: int, shape: Shape, n_tables: int, device: str)
     n_classes = torch.where(
         draw.flags(n_tables, p=0.62) | (kind == 2), 2, draw.whole(n_tables, low=3, high=MAX_CLASSES)
     )
-    y_pool = _classes(draw, causes, cluster, n_classes)
+    n_features = draw.log_uniform(n_tables, low=2.5, high=MAX_FEATURES + 0.99).floor().long()
+    y_pool = _classes(draw, causes, cluster, n_classes, n_features)
     sizes, group = _sizes(draw, n_tables, shape)
     wanted = _wanted(draw, kind, n_classes, group, sizes, y_pool)
     rows = _take_rows(draw, wanted, y_pool, causes, group, sizes.shape[1])
     y = y_pool.gather(1, rows)
     z = causes.gather(1, rows[:, :, None].expand(-1, -1, causes.shape[2]))
-    x, n_features = _features(draw, z, cluster.gather(1, rows), y, group, sizes.shape[1])
+    x = _features(draw, z, cluster.gather(1, rows), y, group, sizes.shape[1], n_features)
     real = sizes > 0
     known, context = _roles(draw, real)
     label = _labels(draw, y, group, sizes, kind)
@@ -185,10 +186,13 @@ def _scaled(values: Tensor) -> Tensor:
     return centred / (centred.std(1, keepdim=True) + 1e-6)
 
 
-def _classes(draw: Draw, z: Tensor, cluster: Tensor, n_classes: Tensor) -> Tensor:
-    """Classes of the pool, by a random function of causes."""
+def _classes(
+    draw: Draw, z: Tensor, cluster: Tensor, n_classes: Tensor, n_features: Tensor
+) -> Tensor:
+    """Classes of the pool, by a random function of no more causes than there are features."""
     n_tables, n_rows, _ = z.shape
     n_used = draw.log_uniform(n_tables, 1, low=1, high=N_CAUSES + 0.99).floor()
+    n_used = torch.minimum(n_used, n_features[:, None].float())
     used = (torch.arange(N_CAUSES, device=z.device) < n_used).float()
     u = z * used[:, None, :]
     functions = [
@@ -210,7 +214,7 @@ def _classes(draw: Draw, z: Tensor, cluster: Tensor, n_classes: Tensor) -> Tenso
     rest = draw.flags(n_tables, 1, p=0.25)
     offset = draw.uniform(n_tables, 1, low=-0.5, high=1.5)
     score[:, :, 0] = torch.where(rest, offset, score[:, :, 0])
-    sharpness = draw.log_uniform(n_tables, 1, 1, low=1.0, high=40.0)
+    sharpness = draw.log_uniform(n_tables, 1, 1, low=1.5, high=60.0)
     score = sharpness * score + draw.gumbel(n_tables, n_rows, MAX_CLASSES)
     absent = torch.arange(MAX_CLASSES, device=z.device) >= n_classes[:, None]
     score = score.masked_fill(absent[:, None, :], -torch.inf)
@@ -302,7 +306,7 @@ def _by_distance(draw: Draw, u: Tensor, n_used: Tensor, n_centres: int = 4) -> T
 
 def _sizes(draw: Draw, n_tables: int, shape: Shape) -> tuple[Tensor, Tensor]:
     """Sizes of groups (zero for those a table does not have) and the group of each row."""
-    n_groups = draw.log_uniform(n_tables, 1, low=6, high=shape.max_groups + 0.99).floor()
+    n_groups = draw.log_uniform(n_tables, 1, low=8, high=shape.max_groups + 0.99).floor()
     place = torch.arange(shape.max_groups, device=draw.device)
     uneven = draw.choice(n_tables, 1, weights=[0.4, 0.3, 0.3])
     deviation = torch.where(uneven == 2, 1.0, 0.35 * uneven)
@@ -399,13 +403,18 @@ def _take_rows(
 
 
 def _features(
-    draw: Draw, z: Tensor, cluster: Tensor, y: Tensor, group: Tensor, max_groups: int
-) -> tuple[Tensor, Tensor]:
-    """What is seen of the rows, and the number of features."""
+    draw: Draw,
+    z: Tensor,
+    cluster: Tensor,
+    y: Tensor,
+    group: Tensor,
+    max_groups: int,
+    n_features: Tensor,
+) -> Tensor:
+    """What is seen of the rows."""
     n_tables, n_rows, _ = z.shape
     d = MAX_FEATURES
-    n_features = draw.log_uniform(n_tables, low=2, high=d + 0.99).floor().long()
-    x = _sources(draw, z, n_features)
+    x = _sources(draw, z)
     x = x + _noise(draw, cluster, d)
     x = _class_effects(draw, x, y)
     x = _group_effects(draw, x, group, max_groups)
@@ -417,10 +426,10 @@ def _features(
     rate = rate * draw.flags(n_tables, 1, 1, p=0.2)
     x = x.masked_fill(draw.uniform(n_tables, n_rows, d) < rate, torch.nan)
     absent = torch.arange(d, device=z.device) >= n_features[:, None]
-    return x.masked_fill(absent[:, None, :], 0.0), n_features
+    return x.masked_fill(absent[:, None, :], 0.0)
 
 
-def _sources(draw: Draw, z: Tensor, n_features: Tensor) -> Tensor:
+def _sources(draw: Draw, z: Tensor) -> Tensor:
     """Features as causes, their sums, units of a network, or nothing but noise."""
     n_tables, _, n_causes = z.shape
     d = MAX_FEATURES
@@ -450,7 +459,7 @@ def _sources(draw: Draw, z: Tensor, n_features: Tensor) -> Tensor:
 def _noise(draw: Draw, cluster: Tensor, d: int) -> Tensor:
     """Noise of features; in some tables its size depends on the cluster."""
     n_tables, n_rows = cluster.shape
-    level = draw.log_uniform(n_tables, 1, 1, low=0.02, high=1.0)
+    level = draw.log_uniform(n_tables, 1, 1, low=0.02, high=0.8)
     level = level * (0.7 * draw.normal(n_tables, 1, d)).exp()
     uneven = draw.flags(n_tables, 1, 1, p=0.35) * draw.uniform(n_tables, 1, 1, high=1.5)
     by_cluster = (uneven * draw.normal(n_tables, N_CLUSTERS, 1)).exp().clamp(max=8.0)
@@ -519,7 +528,7 @@ def _roles(draw: Draw, real: Tensor) -> tuple[Tensor, Tensor]:
     n_tables, max_groups = real.shape
     rank = draw.uniform(n_tables, max_groups).masked_fill(~real, 2.0).argsort(1).argsort(1)
     n_groups = real.sum(1, keepdim=True)
-    n_known = (n_groups * draw.uniform(n_tables, 1, low=0.1, high=0.9)).round()
+    n_known = (n_groups * draw.uniform(n_tables, 1, low=0.2, high=0.9)).round()
     n_known = torch.minimum(n_known.clamp(min=2), n_groups - 1)
     more = draw.uniform(n_tables, 1, high=0.7) * draw.flags(n_tables, 1, p=0.3)
     n_context = n_known + ((n_groups - n_known) * more).floor()
