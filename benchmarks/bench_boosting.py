@@ -58,11 +58,13 @@ def plain(X: Any, y: Any, groups: Any, rounds: int = ROUNDS) -> Any:
 
 
 def gradient(X: Any, y: Any, groups: Any, rounds: int = ROUNDS) -> Any:
-    return GroupBoostClassifier(n_estimators=rounds, n_threads=1).fit(X, y, groups=groups)
+    return GroupBoostClassifier(n_estimators=rounds, trees=HistTrees(n_jobs=1)).fit(
+        X, y, groups=groups
+    )
 
 
 def exact(X: Any, y: Any, groups: Any, rounds: int = ROUNDS) -> Any:
-    trees = HistTrees(max_depth=3, n_threads=1)
+    trees = HistTrees(max_depth=3, n_jobs=1)
     return SBoostClassifier(trees, n_estimators=rounds).fit(X, y, groups=groups)
 
 
@@ -106,7 +108,7 @@ def against_adaboost(report: Report, n_rows: int, rounds: int) -> None:
     rows = data(n_rows)
     runs = {
         "exact SBoost": lambda: exact(*rows),
-        "binning alone": lambda: HistTrees(max_depth=3, n_threads=1).bind(rows[0]),
+        "binning alone": lambda: HistTrees(max_depth=3, n_jobs=1).bind(rows[0]),
     }
     times = take_turns(runs, 3)
     slow = take_turns({"AdaBoost": lambda: adaboost(*rows, rounds=rounds)}, 1, warm_up=False)

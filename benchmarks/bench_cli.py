@@ -62,7 +62,7 @@ def fit_once(table: str, method: str, rounds: int) -> None:
     for learner in (GroupBoostClassifier, SBoostClassifier):
         learner.fit = timed("learner", learner.fit)
     job.fit_model = timed("fit", job.fit_model)
-    job.gather = timed("judge", job.gather)
+    job.evaluate_fold = timed("judge", job.evaluate_fold)
     arguments = ["fit", table, "-g", "session", "-l", "kind", "-m", method, "-q"]
     arguments += ["-p", f"n_estimators={rounds}", "-o", f"{table}.skops"]
     try:

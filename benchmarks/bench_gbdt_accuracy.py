@@ -22,8 +22,10 @@ import numpy as np
 from harness import Report
 
 from groupwise import Groups
+from groupwise.boosting import HistTrees
 from groupwise.datasets import load_uci, load_wisdm, make_sessions
 from groupwise.gbdt import GroupBoostClassifier
+from groupwise.losses import get_loss
 from groupwise.model_selection import WholeGroupKFold, WholeGroupShuffleSplit
 from groupwise.rules import MajorityVote, MeanScore
 
@@ -61,8 +63,7 @@ METHODS = {
     "tuned naive LightGBM, mean score": Method(NAIVE, SCORE, True),
     "tuned gradient form, mean score": Method(GRADIENT, SCORE, True),
 }
-TREES = {"max_depth": 3, "min_leaf_weight": 1.0, "reg_lambda": 1.0, "n_threads": 1}
-SAMPLED = {"subsample": 0.5, "feature_fraction": 0.5, "random_state": 0}
+TREES = HistTrees(3, l2_regularization=1.0, subsample=0.5, max_features=0.5, n_jobs=1)
 logger = logging.getLogger("bench_gbdt_accuracy")
 
 
@@ -80,10 +81,11 @@ class Rows(NamedTuple):
 
 def load(name: str, seed: int) -> Rows:
     if name == "wisdm":
-        X, activity, session, user = load_wisdm()
-        codes = np.unique(activity, return_inverse=True)[1]
-        return Rows(X.to_numpy(float), codes, session, user)
-    s = make_sessions(*load_uci(name), random_state=seed)
+        d = load_wisdm()
+        codes = np.unique(d.y, return_inverse=True)[1]
+        return Rows(d.X.to_numpy(float), codes, d.groups, d.keep_whole)
+    uci = load_uci(name)
+    s = make_sessions(uci.X, uci.y, random_state=seed)
     return Rows(s.X, s.y, s.groups, s.groups)
 
 
@@ -117,15 +119,19 @@ def staged_proba(loss: str, gamma: float, rate: float, train: Rows, X: Any, n_cl
             yield proba if n_classes > 2 else np.column_stack([1.0 - proba, proba])
         return
     model = GroupBoostClassifier(
-        loss, gamma=gamma, learning_rate=rate, n_estimators=ROUNDS[-1], **TREES, **SAMPLED
+        get_loss(loss).set_params(gamma=gamma),
+        trees=TREES,
+        learning_rate=rate,
+        n_estimators=ROUNDS[-1],
+        random_state=0,
     ).fit(train.X, train.y, groups=train.groups)
-    score, first = model.trees_.start(len(X)), 0
+    score, first = model.ensemble_.start(len(X)), 0
     for rounds in ROUNDS:
-        last = min(rounds, model.trees_.n_rounds)
+        last = min(rounds, model.ensemble_.n_rounds)
         if last > first:
-            score = score + model.trees_.parts[0].score(X, first, last)
+            score = score + model.ensemble_.parts[0].score(X, first, last)
         first = last
-        yield model._loss().proba(score)
+        yield model.loss_.proba(score)
 
 
 def judge(loss: str, gamma: float, rate: float, train: Rows, test: Rows, k: int) -> Any:

@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import Groups, HistTrees
 from groupwise.datasets.users import load_protein
-from groupwise.measures import FBeta, GroupAdaBoostClassifier, SVMPerfClassifier, get_measure
-from groupwise.measures.expected import best_f_cuts
+from groupwise.measures import GroupAdaBoostClassifier, SVMPerfClassifier
+from groupwise.measures.decision import best_f_cuts
+from groupwise.metrics import FBeta, get_measure
 
 NAMES = (
     "accuracy", "balanced_accuracy", "f1", "matthews",
@@ -82,9 +83,7 @@ def a_round(n_groups: int) -> list[dict[str, Any]]:
     X, y, ids = rows(100_000, n_groups)
 
     def ours(n_rounds: int) -> Any:
-        clf = GroupAdaBoostClassifier(
-            HistTrees(3, n_threads=1), measure="f1", n_estimators=n_rounds
-        )
+        clf = GroupAdaBoostClassifier(HistTrees(3, n_jobs=1), measure="f1", n_estimators=n_rounds)
         return clf.fit(X, y, groups=ids)
 
     times = take_turns(
@@ -108,8 +107,9 @@ def a_round(n_groups: int) -> list[dict[str, Any]]:
 
 
 def svm_perf() -> list[dict[str, Any]]:
-    X, y, block = load_protein()
-    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(float)
+    protein = load_protein()
+    y, block = protein.y, protein.groups
+    X = ((protein.X - protein.X.mean(axis=0)) / protein.X.std(axis=0)).astype(float)
     lines = []
     for measure in ("f1", "group_f1"):
         fitted: dict[str, Any] = {}
@@ -119,7 +119,7 @@ def svm_perf() -> list[dict[str, Any]]:
 
         timing = take_turns({measure: fit}, 2, warm_up=False)[measure]
         clf = fitted["clf"]
-        lines.append({**timing.row(timing), "cuts": clf.n_cuts_, "gap": f"{clf.gap_:.2%}"})
+        lines.append({**timing.row(timing), "cuts": clf.n_iter_, "gap": f"{clf.gap_:.2%}"})
     return lines
 
 

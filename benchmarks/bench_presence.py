@@ -44,7 +44,7 @@ def relaxations(n_groups: int, cost: float, seed: int) -> list[dict[str, Any]]:
     fitted: dict[str, Any] = {}
 
     def run(name: str, **settings: Any) -> None:
-        fitted[name] = fit(data, C=cost, n_starts=0, **settings)
+        fitted[name] = fit(data, C=cost, n_restarts=0, **settings)
 
     times = take_turns(
         {
@@ -86,7 +86,7 @@ def small_groups(seed: int) -> GroupedData:
     fits = np.flatnonzero((groups.sizes >= 3) & (groups.sizes <= 5))[:20]
     single = np.flatnonzero(groups.sizes == 1)[:20]
     rows = np.isin(data.groups, np.concatenate([fits, single]))
-    return GroupedData(*(part[rows] for part in data))
+    return data.take(rows)
 
 
 def big_m(data: GroupedData, cost: float, ceiling: float, limit: float) -> tuple[float, str]:
@@ -150,15 +150,15 @@ def exact(seed: int, limit: float = 60.0) -> dict[str, Any]:
 def sets() -> list[dict[str, Any]]:
     lines = []
     for name, effort in (*((name, 5e7) for name in CLASSIC), ("musk1", 2e8)):
-        X, y, groups = load_mil(name)
+        bags = load_mil(name)
         before = time.process_time()
         clf = DPBoostClassifier(nu=0.02, max_effort=effort, cut_rounds=20, random_state=0)
-        clf.fit(X, y, groups=groups)
+        clf.fit(bags.X, bags.y, groups=bags.groups)
         lines.append(
             {
                 "set": name,
                 "max_effort": f"{effort:.0e}",
-                "rows": len(X),
+                "rows": len(bags.y),
                 "groups": clf.n_groups_,
                 "cpu s": round(time.process_time() - before, 1),
                 **bounds(clf),
@@ -202,7 +202,7 @@ def tiny() -> list[dict[str, Any]]:
     X = rng.normal(size=(20_000, 5))
     X[::2, :2] += 1.5 * y[::2, None]
     before = time.process_time()
-    clf = DPBoostClassifier(nu=0.2, n_starts=0, random_state=0).fit(X, y, groups=groups)
+    clf = DPBoostClassifier(nu=0.2, n_restarts=0, random_state=0).fit(X, y, groups=groups)
     return [
         {
             "groups": 10_000,

@@ -25,7 +25,7 @@ from groupwise.proportions import (
     ManifoldAOCClassifierCV,
     SVMAOCClassifier,
 )
-from groupwise.proportions._absolute import solve_l1
+from groupwise.solvers import solve_l1
 
 
 def data(n_rows: int, size: int = 10, n_features: int = 20, seed: int = 0) -> Any:
@@ -79,7 +79,7 @@ def l1_against_svr(n_groups: int) -> list[dict[str, Any]]:
     gram = (
         ManifoldAOCClassifier()
         .fit(d.X, d.y, groups=d.groups)
-        .model_.kernel.group_gram(d.X, Groups(d.groups))
+        .function_.kernel.group_gram(d.X, Groups(d.groups))
     )
     gamma1 = 0.1 * float(np.diag(gram).mean())
     counts = d.y.to_numpy()[np.unique(d.groups, return_index=True)[1]]

@@ -25,8 +25,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from groupwise import HistTrees
+from groupwise.boosting import LinearLearner
 from groupwise.transfer import (
-    LinearLearner,
     PerfectTargetWarning,
     TrAdaBoostClassifier,
     TransductiveSVC,
@@ -83,9 +83,9 @@ def ours_on_table(
 ) -> dict[str, float]:
     X, y = np.concatenate([d["Xs"], d["Xt"]]), np.concatenate([d["ys"], d["yt"]])
     domains = np.repeat(["s", "t"], [len(d["Xs"]), len(d["Xt"])])
-    learner = HistTrees(3, n_threads=1) if base == "tree" else LinearLearner(base)
+    learner = HistTrees(3, n_jobs=1) if base == "tree" else LinearLearner(base)
     make = TrAdaBoostClassifier.fading if fading else TrAdaBoostClassifier
-    model = make(learner, n_estimators=rounds, target="t")
+    model = make(learner, n_estimators=rounds, target_domain="t")
     cpu, wall = time.process_time(), time.perf_counter()
     model.fit(X, y, domains=domains)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -158,7 +158,7 @@ def documents(n_rows: int, n_terms: int, per_row: int = 120, seed: int = 0) -> A
 
 def warm_starts(X: Any, y: Any, domains: Any, rounds: int, turns: int) -> list[dict[str, Any]]:
     def fit(learner: Any) -> Any:
-        return TrAdaBoostClassifier.fading(learner, n_estimators=rounds, target="t").fit(
+        return TrAdaBoostClassifier.fading(learner, n_estimators=rounds, target_domain="t").fit(
             X, y, domains=domains
         )
 
@@ -213,7 +213,7 @@ def memory(X: Any, y: Any, domains: Any, rounds: int) -> list[dict[str, Any]]:
         tracemalloc.start()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PerfectTargetWarning)
-            model.set_params(target="t").fit(X, y, domains=domains)
+            model.set_params(target_domain="t").fit(X, y, domains=domains)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         rows.append(

@@ -10,9 +10,9 @@ import groupwise
 ROOT = Path(groupwise.__file__).parent
 # Packages of one layer are peers: none imports another.
 LAYERS = [
-    {"_compat", "_typing", "exceptions", "files", "recipes", "versions"},
+    {"_compat", "exceptions", "files", "recipes", "versions"},
     {"groups"},
-    {"rules"},
+    {"_typing", "rules"},
     {"inputs"},
     {"base", "kernels", "losses", "solvers", "metrics", "datasets"},
     {"model_selection", "boosting"},

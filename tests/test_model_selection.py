@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 
 from groupwise import SBoostClassifier
 from groupwise.exceptions import GroupDataError
-from groupwise.metrics import group_accuracy, make_group_scorer
+from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import (
     WholeGroupKFold,
     WholeGroupShuffleSplit,
@@ -159,7 +159,7 @@ class TestCrossValidate:
             sessions.X,
             sessions.y,
             groups=sessions.groups,
-            scoring=make_group_scorer(group_accuracy),
+            scoring=make_scorer(group_accuracy),
         )
         assert scores["test_score"].mean() > 0.8
 

@@ -10,6 +10,7 @@ from groupwise.rules import (
     MajorityVote,
     MeanProbability,
     MeanScore,
+    Presence,
     get_rule,
 )
 
@@ -77,3 +78,13 @@ def test_rules_print_and_are_found_by_name():
         get_rule("loudest")
     with pytest.raises(ValueError, match="rule must be one of"):
         get_rule(3)
+
+
+def test_presence_of_two_classes_is_any():
+    rng = np.random.RandomState(0)
+    proba, groups = rng.dirichlet([1, 1], 40), Groups(rng.randint(9, size=40))
+    np.testing.assert_allclose(
+        Presence(0).combine(proba, groups), get_rule("any").combine(proba, groups)
+    )
+    assert get_rule("presence") == Presence(None)
+    assert Presence(None).combine(np.zeros((2, 3)), Groups([0, 0])).tolist() == [[1 / 3] * 3]

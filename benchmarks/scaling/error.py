@@ -5,13 +5,15 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from cluster import cluster
+from sklearn.base import clone
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
 from groupwise.gbdt import GroupBoostClassifier
 
 N_GROUPS, N_TEST, N_FEATURES, SEEDS = 4_000, 4_000, 10, 6
 SETTINGS = GroupBoostClassifier(
-    "majority", engine="xgboost", n_estimators=40, max_bins=64, n_threads=1, random_state=0
+    engine="xgboost", n_estimators=40, trees=HistTrees(max_bins=64, n_jobs=1), random_state=0
 )
 
 
@@ -55,4 +57,4 @@ def error() -> list[dict[str, Any]]:
 
 
 def _fit_here(X: Any, y: Any, groups: Any) -> GroupBoostClassifier:
-    return GroupBoostClassifier(**SETTINGS.get_params()).fit(X, y, groups=groups)
+    return clone(SETTINGS).fit(X, y, groups=groups)

@@ -9,6 +9,7 @@ import xgboost as xgb
 import xgboost.dask as dxgb
 from distributed import Client
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
 from groupwise.gbdt import GroupBoostClassifier
 
@@ -23,8 +24,7 @@ def group_fit(
         engine="xgboost",
         n_estimators=n_rounds,
         learning_rate=LEARNING_RATE,
-        max_depth=depth,
-        max_bins=MAX_BINS,
+        trees=HistTrees(depth, max_bins=MAX_BINS),
         random_state=0,
     )
     many = DaskGroupBoostClassifier(settings, client=client, on_disk=on_disk)

@@ -8,13 +8,15 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from cluster import Watched, cluster
+from sklearn.base import clone
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
 from groupwise.gbdt import GroupBoostClassifier
 
 N_GROUPS, N_PARTITIONS, LARGEST, LIMIT = 1_000_000, 200, 1_000_000, "3GiB"
 SETTINGS = GroupBoostClassifier(
-    "majority", engine="xgboost", n_estimators=10, n_threads=1, random_state=0
+    "majority", engine="xgboost", n_estimators=10, trees=HistTrees(n_jobs=1), random_state=0
 )
 
 
@@ -38,13 +40,13 @@ def groups() -> list[dict[str, Any]]:
     table = pd.concat([partition(*pair) for pair in enumerate(parts)], ignore_index=True)
     X = table[list("abcd")]
     started = time.perf_counter()
-    one = GroupBoostClassifier(**SETTINGS.get_params())
+    one = clone(SETTINGS)
     one.fit(X, table["label"].to_numpy(), groups=table["session"].to_numpy())
     seconds = time.perf_counter() - started
     with cluster(2, LIMIT) as client:
         there = client.scatter(parts)
-        promises = [dask.delayed(partition)(*pair) for pair in enumerate(there)]
-        frame = dd.from_delayed(promises, meta=table.iloc[:0])
+        delayed = [dask.delayed(partition)(*pair) for pair in enumerate(there)]
+        frame = dd.from_delayed(delayed, meta=table.iloc[:0])
         with Watched(client) as watched:
             many = DaskGroupBoostClassifier(SETTINGS).fit(frame, "label", groups="session")
     apart = np.abs(many.estimator_.decision_function(X) - one.decision_function(X)).max()

@@ -125,7 +125,7 @@ def memory(folder: Path, n_rows: int, n_features: int, limit: str, dtype: str) -
             "all s": many.seconds_["all"],
             "peak MiB": watched.peak_mib,
             "workers there at the end": len(client.nthreads()),
-            "rounds": many.estimator_.best_iteration_,
+            "rounds": many.estimator_.n_iter_,
         }
     print(line, flush=True)
     before = json.loads(OUT.read_text()).get("memory", {}).get("lines", [])

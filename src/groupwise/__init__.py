@@ -1,26 +1,133 @@
-"""Learning when labels belong to groups of rows."""
+"""Learning when labels belong to groups of rows.
 
-from groupwise.boosting import HistTrees
-from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
-from groupwise.groups import Groups, flatten_bags, unflatten_bags
-from groupwise.majority import (
-    GroupStatisticsClassifier,
-    NaiveGroupClassifier,
-    SBoostClassifier,
-    select_gamma,
-)
+Every module below is an attribute of the package, loaded when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:
+    from groupwise import (
+        boosting,
+        datasets,
+        exceptions,
+        gbdt,
+        groups,
+        io,
+        jobs,
+        kernels,
+        losses,
+        majority,
+        measures,
+        metrics,
+        model_selection,
+        plotting,
+        presence,
+        proportions,
+        report,
+        rules,
+        solvers,
+        tables,
+        testing,
+        transfer,
+    )
+    from groupwise.boosting import HistTrees
+    from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
+    from groupwise.groups import Groups, flatten_bags, unflatten_bags
+    from groupwise.io import load_model, save_model
+    from groupwise.majority import (
+        GroupStatisticsClassifier,
+        NaiveGroupClassifier,
+        SBoostClassifier,
+        SBoostClassifierCV,
+    )
+    from groupwise.measures import ExpectedMeasureClassifier, GroupAdaBoostClassifier
+    from groupwise.presence import DPBoostClassifier, LPBoostClassifier
+    from groupwise.proportions import ManifoldAOCClassifier, ManifoldAOCClassifierCV
+    from groupwise.transfer import BalancedTransferClassifier, TrAdaBoostClassifier
+
 __all__ = [
+    "BalancedTransferClassifier",
+    "DPBoostClassifier",
+    "ExpectedMeasureClassifier",
+    "GroupAdaBoostClassifier",
     "GroupBoostClassifier",
     "GroupBoostRegressor",
     "GroupStatisticsClassifier",
     "Groups",
     "HistTrees",
+    "LPBoostClassifier",
+    "ManifoldAOCClassifier",
+    "ManifoldAOCClassifierCV",
     "NaiveGroupClassifier",
     "SBoostClassifier",
+    "SBoostClassifierCV",
+    "TrAdaBoostClassifier",
+    "boosting",
+    "datasets",
+    "exceptions",
     "flatten_bags",
-    "select_gamma",
+    "gbdt",
+    "groups",
+    "io",
+    "jobs",
+    "kernels",
+    "load_model",
+    "losses",
+    "majority",
+    "measures",
+    "metrics",
+    "model_selection",
+    "plotting",
+    "presence",
+    "proportions",
+    "report",
+    "rules",
+    "save_model",
+    "solvers",
+    "tables",
+    "testing",
+    "transfer",
     "unflatten_bags",
 ]
+
+# Needs an extra: not among the names that ``import *`` loads.
+_EXTRAS = ("dask",)
+# Where the names that are no modules come from.
+_HOMES = {
+    "BalancedTransferClassifier": "transfer",
+    "DPBoostClassifier": "presence",
+    "ExpectedMeasureClassifier": "measures",
+    "GroupAdaBoostClassifier": "measures",
+    "GroupBoostClassifier": "gbdt",
+    "GroupBoostRegressor": "gbdt",
+    "GroupStatisticsClassifier": "majority",
+    "Groups": "groups",
+    "HistTrees": "boosting",
+    "LPBoostClassifier": "presence",
+    "ManifoldAOCClassifier": "proportions",
+    "ManifoldAOCClassifierCV": "proportions",
+    "NaiveGroupClassifier": "majority",
+    "SBoostClassifier": "majority",
+    "TrAdaBoostClassifier": "transfer",
+    "flatten_bags": "groups",
+    "load_model": "io",
+    "save_model": "io",
+    "SBoostClassifierCV": "majority",
+    "unflatten_bags": "groups",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in (*__all__, *_EXTRAS):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f"{__name__}.{_HOMES.get(name, name)}")
+    value = getattr(home, name) if name in _HOMES else home
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_EXTRAS})

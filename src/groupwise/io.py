@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from groupwise.files import written_whole
-from groupwise.jobs.result import library_versions
+from groupwise.versions import library_versions
 
 __all__ = [
     "ModelFileError",

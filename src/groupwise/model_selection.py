@@ -1,12 +1,15 @@
 """Splitting and cross-validation that keep groups whole."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from numbers import Integral
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.utils import _safe_indexing, check_random_state
@@ -14,29 +17,47 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples
 
 from groupwise._compat import GroupsConsumerMixin
+from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.validation import check_groups
+from groupwise.inputs.parameters import check_number
+from groupwise.validation import check_groups, split_group_column
 
 __all__ = [
+    "Splitter",
     "WholeGroupKFold",
     "WholeGroupShuffleSplit",
     "cross_validate",
     "group_train_test_split",
     "paper_split",
+    "split_whole_groups",
 ]
 
 
-class _WholeGroupSplitter(GroupsConsumerMixin):
+@runtime_checkable
+class Splitter(Protocol):
+    """What scikit-learn's splitters have in common."""
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits."""
+        ...
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        """Yield row positions for training and test."""
+        ...
+
+
+class _WholeGroupSplitter(GroupsConsumerMixin, ABC):
     """Split the list of groups, then take every group's rows along."""
 
     stratify: bool
 
+    @abstractmethod
     def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
-        raise NotImplementedError  # the one thing a subclass writes
+        """Splits of the list of groups."""
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike | None = None, groups: Ids = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield row positions for training and test; no group is in both."""
         encoded = check_groups(groups, _num_samples(X))
@@ -54,9 +75,9 @@ class _WholeGroupSplitter(GroupsConsumerMixin):
             row_in_test = encoded.spread(in_test)
             yield np.flatnonzero(~row_in_test), np.flatnonzero(row_in_test)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    @abstractmethod
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of splits."""
-        raise NotImplementedError  # the other thing a subclass writes
 
     def _groups_needed_per_class(self) -> int:
         return 2
@@ -104,7 +125,7 @@ class WholeGroupKFold(_WholeGroupSplitter):
         *,
         n_repeats: int = 1,
         stratify: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_splits = n_splits
         self.n_repeats = n_repeats
@@ -114,7 +135,7 @@ class WholeGroupKFold(_WholeGroupSplitter):
     def __repr__(self) -> str:
         return f"WholeGroupKFold(n_splits={self.n_splits}, n_repeats={self.n_repeats})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of splits, repeats counted in."""
         return self.n_splits * self.n_repeats
 
@@ -148,7 +169,7 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
         *,
         test_size: float = 0.2,
         stratify: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_splits = n_splits
         self.test_size = test_size
@@ -158,7 +179,7 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
     def __repr__(self) -> str:
         return f"WholeGroupShuffleSplit(n_splits={self.n_splits}, test_size={self.test_size})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of splits."""
         return self.n_splits
 
@@ -174,7 +195,7 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
         yield from splits.split(np.zeros((n_groups, 1)), y_group)
 
 
-def paper_split(random_state: Any = None) -> WholeGroupShuffleSplit:
+def paper_split(random_state: RandomState = None) -> WholeGroupShuffleSplit:
     """The split Jin and Liu (2005) choose gamma by: 80 % of the training groups against 20 %."""
     return WholeGroupShuffleSplit(1, test_size=0.2, random_state=random_state)
 
@@ -184,7 +205,7 @@ def group_train_test_split(
     groups: ArrayLike,
     y: ArrayLike | None = None,
     test_size: float = 0.25,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> list[Any]:
     """Split arrays into training and test rows, groups kept whole.
 
@@ -220,13 +241,13 @@ def group_train_test_split(
 
 
 def cross_validate(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
     *,
     groups: ArrayLike | None = None,
     keep_whole: ArrayLike | None = None,
-    cv: Any = 5,
+    cv: int | Splitter = 5,
     scoring: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -251,7 +272,7 @@ def cross_validate(
         where each group has one class (not with ``keep_whole``: a user has sessions of all kinds).
     scoring : None, scorer, list or dict, default=None
         ``None`` is the estimator's own group-level ``score``. See
-        :func:`groupwise.metrics.make_group_scorer`.
+        :func:`groupwise.metrics.make_scorer`.
     **options
         Passed on: ``n_jobs``, ``return_train_score``, ``return_estimator``, ``verbose``, ...
 
@@ -260,21 +281,60 @@ def cross_validate(
     scores : dict of arrays
         As from scikit-learn.
     """
-    if groups is None and getattr(estimator, "group_column", None) is not None:
-        groups = X[estimator.group_column]
+    groups = split_group_column(X, getattr(estimator, "group_column", None), groups)[1]
     encoded = check_groups(groups, _num_samples(X))
-    if isinstance(cv, int):
-        stratify = keep_whole is None and _one_class_each(y, encoded)
-        cv = WholeGroupKFold(cv, stratify=stratify, random_state=0)
-    whole = groups if keep_whole is None else keep_whole
-    # scikit-learn's splitters that ignore groups warn when given any
-    splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
-    _check_no_group_divided(splits, encoded)
+    stratify = keep_whole is None and _one_class_each(y, encoded)
+    splits = split_whole_groups(
+        cv, X, y, encoded, keep_whole=keep_whole, stratify=stratify, random_state=0
+    )
     with sklearn.config_context(enable_metadata_routing=True):
         params = None if groups is None else {"groups": encoded.spread(encoded.names)}
         return sklearn_cross_validate(
             estimator, X, y, params=params, cv=splits, scoring=scoring, **options
         )
+
+
+def split_whole_groups(
+    cv: int | Splitter,
+    X: MatrixLike,
+    y: ArrayLike | None,
+    groups: Groups,
+    *,
+    keep_whole: ArrayLike | None = None,
+    stratify: bool = True,
+    random_state: RandomState = None,
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The splits of a number of folds or a splitter; one that divides a group is an error.
+
+    Parameters
+    ----------
+    cv : int or splitter
+        A number is that of :class:`WholeGroupKFold`.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,) or None
+    groups : Groups
+    keep_whole : array-like of shape (n_rows,), default=None
+        Coarser ids that no split may divide.
+    stratify : bool, default=True
+        Of the folds that a number makes.
+    random_state : int, RandomState instance or None, default=None
+        Of the folds that a number makes.
+
+    Returns
+    -------
+    splits : list of (train, test)
+        Row positions.
+    """
+    if not isinstance(cv, Integral | Splitter):
+        raise ValueError(f"cv must be a number of folds or a splitter, got {cv!r}")
+    if isinstance(cv, int | Integral):
+        check_number("cv", cv, "[2, inf)", whole=True)
+        cv = WholeGroupKFold(int(cv), stratify=stratify, random_state=random_state)
+    whole = groups.spread(groups.names) if keep_whole is None else keep_whole
+    # scikit-learn's splitters that ignore groups warn when given any
+    splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
+    _check_no_group_divided(splits, groups)
+    return splits
 
 
 def _one_class_each(y: ArrayLike, groups: Groups) -> bool:

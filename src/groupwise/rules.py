@@ -14,7 +14,21 @@ from scipy.special import softmax
 
 from groupwise.groups import Groups
 
-__all__ = ["AnyPositive", "MajorityVote", "MeanProbability", "MeanScore", "Rule", "get_rule"]
+__all__ = [
+    "AnyPositive",
+    "MajorityVote",
+    "MeanProbability",
+    "MeanScore",
+    "Presence",
+    "Rule",
+    "get_rule",
+    "two_columns",
+]
+
+
+def two_columns(positive: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities of two classes, (n, 2), from that of the second."""
+    return np.column_stack([1.0 - positive, positive])
 
 
 @runtime_checkable
@@ -64,8 +78,39 @@ class AnyPositive:
                 f"the rule 'any' needs two classes, a negative and a positive one; "
                 f"got {proba_row.shape[1]}"
             )
-        positive = groups.max(proba_row[:, 1])
-        return np.column_stack([1.0 - positive, positive])
+        return two_columns(groups.max(proba_row[:, 1]))
+
+
+@dataclass(frozen=True)
+class Presence:
+    r"""A group has a class if a row has it, and the background class if all rows do.
+
+    .. math:: P_i(c) \propto \max_j p_{ij}(c), \qquad P_i(b) \propto \min_j p_{ij}(b)
+
+    With two classes, the first one in the background, this is the rule ``"any"``.
+
+    Parameters
+    ----------
+    background : int, default=None
+        Position of the background class; ``None``: no class is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> p = np.array([[0.9, 0.1], [0.3, 0.7]])
+    >>> Presence(0).combine(p, Groups(["a", "a"])).tolist()
+    [[0.3, 0.7]]
+    """
+
+    background: int | None = None
+
+    def combine(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        top = groups.max(proba_row)
+        if self.background is not None:
+            top[:, self.background] = -groups.max(-proba_row[:, self.background])
+        total = top.sum(axis=1, keepdims=True)
+        return np.divide(top, total, out=np.full_like(top, 1.0 / top.shape[1]), where=total > 0)
 
 
 @dataclass(frozen=True)
@@ -95,6 +140,7 @@ RULES: dict[str, Rule] = {
     "any": AnyPositive(),
     "mean": MeanProbability(),
     "score": MeanScore(),
+    "presence": Presence(),
 }
 
 

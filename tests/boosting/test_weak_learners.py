@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise.boosting import ClassifierLearner, HistTrees, get_weak_learner
-from groupwise.boosting.classifiers import vote_coding
 from groupwise.boosting.protocol import resample_counts
+from groupwise.boosting.votes import vote_coding
 
 RNG = np.random.RandomState
 
@@ -31,7 +31,7 @@ def start(learner, X, *, resample=False, n_classes=2, seed=0):
 def test_histogram_tree_is_the_weighted_tree_of_scikit_learn(seed):
     """On few distinct values: the same partition, so the same votes."""
     X, y, w = rows(seed, levels=4)
-    histogram = start(HistTrees(2, min_leaf_weight=0, n_threads=1), X).fit(y, w)
+    histogram = start(HistTrees(2, min_leaf_weight=0, n_jobs=1), X).fit(y, w)
     tree = DecisionTreeClassifier(max_depth=2, random_state=seed).fit(X, y, sample_weight=w)
     error = np.average(histogram != y, weights=w)
     assert np.isclose(error, np.average(tree.predict(X) != y, weights=w), atol=1e-6)
@@ -39,7 +39,7 @@ def test_histogram_tree_is_the_weighted_tree_of_scikit_learn(seed):
 
 
 @pytest.mark.parametrize(
-    "learner", [HistTrees(3, n_threads=1), ClassifierLearner(DecisionTreeClassifier(max_depth=3))]
+    "learner", [HistTrees(3, n_jobs=1), ClassifierLearner(DecisionTreeClassifier(max_depth=3))]
 )
 @pytest.mark.parametrize("resample", [False, True])
 def test_ensemble_is_the_weighted_sum_of_the_votes(learner, resample):
@@ -109,7 +109,7 @@ def test_missing_values_sparse_rows_and_categories():
 
 def test_monotone_constraints_hold():
     X, y, w = rows(3)
-    run = start(HistTrees(3, monotone_constraints=[1, 0, 0, 0]), X)
+    run = start(HistTrees(3, monotonic_cst=[1, 0, 0, 0]), X)
     for _ in range(5):
         w = np.where(run.fit(y, w) == y, w, 2 * w)
     ensemble = run.combine([1.0] * 5)
@@ -122,7 +122,7 @@ def test_monotone_constraints_hold():
 
 def test_max_leaves_and_min_leaf_weight_reach_the_engine():
     X, y, w = rows()
-    few = start(HistTrees(6, max_leaves=3), X)
+    few = start(HistTrees(6, max_leaf_nodes=3), X)
     few.fit(y, w)
     assert few.combine([1.0]).booster.dump_model()["tree_info"][0]["num_leaves"] == 3
 

@@ -224,6 +224,8 @@ COLUMNS = [
         [*ROLES, "-m", "sboost", "-p", "gamma=-1"]),
     Bad("no such measure", "--measure: measure must be one of", 2, changed(),
         ["-g", "group", "-l", "hit", "--measure", "beauty"]),
+    Bad("method for other measures", "--method svm-perf is for the measures accuracy, f1, ", 2,
+        changed(), ["-g", "group", "-l", "hit", "--measure", "ndcg", "-m", "svm-perf"]),
     Bad("option of another kind", "--kind majority has no use for --domain", 2, changed(),
         [*ROLES, "-k", "majority", "--domain", "site"]),
 ]  # fmt: skip

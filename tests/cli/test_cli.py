@@ -7,18 +7,14 @@ import pandas as pd
 import pytest
 
 import groupwise
-from groupwise.cli import app
-from groupwise.cli.console import EXIT_CODES
+from groupwise.cli.app import COMMANDS, EXIT_CODES, load_command
 from groupwise.cli.demo import digit_sessions
-from groupwise.cli.inputs import parse_params
+from groupwise.cli.options import parse_params
 from groupwise.io import load_model
-from groupwise.reproduce import Result, sboost
-
-COMMANDS = {command.callback.__name__: command.callback for command in app.registered_commands}
 
 
 def example(name):
-    return re.search(r"Example: (groupwise .*)", COMMANDS[name].__doc__).group(1)
+    return re.search(r"Example: (groupwise .*)", load_command(name).callback.__doc__).group(1)
 
 
 def plain(text):
@@ -27,10 +23,19 @@ def plain(text):
 
 def test_version_help_and_exit_codes(run):
     assert run("--version").stdout.strip() == f"groupwise {groupwise.__version__}"
-    assert {"fit", "predict", "evaluate", "describe", "methods", "compare", "report", "demo",
-            "reproduce"} == set(COMMANDS)  # fmt: skip
+    assert {
+        "fit",
+        "predict",
+        "evaluate",
+        "describe",
+        "methods",
+        "compare",
+        "report",
+        "demo",
+    } == set(COMMANDS)
     for name in COMMANDS:
         shown = run(name, "--help")
+        assert load_command(name).callback.__doc__.splitlines()[0] == COMMANDS[name]
         assert shown.exit_code == 0
         assert f"Example: groupwise {name}" in plain(shown.stdout)
     help_text = " ".join(plain(run("--help").stdout).split())
@@ -205,28 +210,3 @@ def test_parameters():
     assert parse_params(["a=1", "b=text", "c=(1, 2)", "d="]) == {
         "a": 1, "b": "text", "c": (1, 2), "d": "",
     }  # fmt: skip
-
-
-def test_reproduce_prints_and_stores(run, tmp_path, monkeypatch):
-    def fake(out, *, repeats, seed, track):
-        list(track([1, 2], "steps"))
-        table = pd.DataFrame({"ours": [0.5, None], "what": ["x", "y"]}, index=["a", "b"])
-        return Result("sboost", {"T": table}, {"repeats": repeats, "seed": seed}, ["a note"])
-
-    monkeypatch.setattr(sboost, "run", fake)
-    shown = run("reproduce", "sboost", "--out", tmp_path, "--repeats", "3")
-    assert shown.exit_code == 0, shown.output
-    assert "0.500" in shown.stdout and "a note" in shown.stdout
-    assert '"repeats": 3' in (tmp_path / "sboost.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["reproduce", "nope"], "not 'nope'"), (["reproduce", "sboost"], "GROUPWISE_DATA")],
-)
-def test_errors_of_reproduce(run, arguments, message, monkeypatch):
-    monkeypatch.delenv("GROUPWISE_DATA", raising=False)
-    shown = run(*arguments)
-    assert shown.exit_code == 2
-    assert message in shown.output
-    assert "Traceback" not in shown.output

@@ -6,9 +6,12 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
-from groupwise.dask.checkpoint import Checkpoint, Kept, read_checkpoint
+from groupwise.dask.checkpoint import Checkpoint, CheckpointState, read_checkpoint
 from groupwise.gbdt import GroupBoostClassifier
+
+THIN = HistTrees(n_jobs=1)
 
 
 @pytest.mark.parametrize(
@@ -16,7 +19,7 @@ from groupwise.gbdt import GroupBoostClassifier
     [
         {"loss": "majority"},
         {"loss": "presence", "early_stopping": True, "n_iter_no_change": 20},
-        {"loss": "majority_softmax", "subsample": 0.7, "feature_fraction": 0.6},
+        {"loss": "majority_softmax", "trees": HistTrees(n_jobs=1, subsample=0.7, max_features=0.6)},
     ],
     ids=["plain", "early stopping", "random draws"],
 )
@@ -25,7 +28,7 @@ def test_a_continued_fit_is_the_same_fit(client, coarse, cut, tmp_path, options)
 
     def fitted(n_rounds, path=None):
         settings = GroupBoostClassifier(
-            engine="xgboost", n_estimators=n_rounds, n_threads=1, random_state=0, **options
+            engine="xgboost", n_estimators=n_rounds, random_state=0, **{"trees": THIN, **options}
         )
         many = DaskGroupBoostClassifier(
             settings, client=client, checkpoint=path, checkpoint_every=5
@@ -34,14 +37,14 @@ def test_a_continued_fit_is_the_same_fit(client, coarse, cut, tmp_path, options)
 
     path = tmp_path / "fit.json"
     # random draws begin anew at every checkpoint
-    through = fitted(24, tmp_path / "other.json" if "subsample" in options else None)
+    through = fitted(24, tmp_path / "other.json" if "trees" in options else None)
     fitted(13, path)
     assert json.loads(path.read_text())["n_rounds"] == 10
     continued = fitted(24, path)
-    assert continued.trees_.parts[0].text == through.trees_.parts[0].text
-    assert continued.trees_.init_score.tolist() == through.trees_.init_score.tolist()
-    assert continued.evals_result_ == through.evals_result_
-    assert continued.best_iteration_ == through.best_iteration_
+    assert continued.ensemble_.parts[0].text == through.ensemble_.parts[0].text
+    assert continued.ensemble_.init_score.tolist() == through.ensemble_.init_score.tolist()
+    assert continued.history_ == through.history_
+    assert continued.n_iter_ == through.n_iter_
 
 
 def test_a_checkpoint_of_another_fit_is_refused(client, coarse, cut, tmp_path):
@@ -49,15 +52,17 @@ def test_a_checkpoint_of_another_fit_is_refused(client, coarse, cut, tmp_path):
 
     def fit(seed, **options):
         X, y, groups = coarse(seed=seed)
-        settings = GroupBoostClassifier(engine="xgboost", n_estimators=4, n_threads=1, **options)
+        settings = GroupBoostClassifier(
+            engine="xgboost", n_estimators=4, **{"trees": THIN, **options}
+        )
         many = DaskGroupBoostClassifier(
             settings, client=client, checkpoint=path, checkpoint_every=2
         )
         return many.fit(cut(X, 2), cut(y, 2), groups=cut(groups, 2))
 
     fit(0, random_state=0)
-    with pytest.raises(ValueError, match=r"another fit: max_depth was '3' and is '2'"):
-        fit(0, random_state=0, max_depth=2)
+    with pytest.raises(ValueError, match=r"another fit: trees__max_depth was '3' and is '2'"):
+        fit(0, random_state=0, trees=HistTrees(2))
     with pytest.raises(ValueError, match="checkpoint of another fit: data was"):
         fit(1, random_state=0)
 
@@ -65,8 +70,8 @@ def test_a_checkpoint_of_another_fit_is_refused(client, coarse, cut, tmp_path):
 def test_files_that_are_no_checkpoints(tmp_path):
     path = tmp_path / "fit.json"
     assert read_checkpoint(path, {}) is None
-    Checkpoint(str(path), 5, {"a": 1}).write(Kept(5, {"train": [0.5]}, "{}"))
-    assert read_checkpoint(path, {"a": 1}) == Kept(5, {"train": [0.5]}, "{}")
+    Checkpoint(str(path), 5, {"a": 1}).write(CheckpointState(5, {"train": [0.5]}, "{}"))
+    assert read_checkpoint(path, {"a": 1}) == CheckpointState(5, {"train": [0.5]}, "{}")
     for text in ("{", "[]", "{}"):
         path.write_text(text)
         with pytest.raises(ValueError, match="is no checkpoint of groupwise"):
@@ -79,7 +84,7 @@ def test_files_that_are_no_checkpoints(tmp_path):
 def test_an_error_of_one_worker_is_the_error_told(client, coarse, cut, tmp_path):
     X, y, groups = coarse()
     path = tmp_path / "no such folder" / "fit.json"  # only the first worker writes
-    settings = GroupBoostClassifier(engine="xgboost", n_estimators=50, n_threads=1)
+    settings = GroupBoostClassifier(engine="xgboost", n_estimators=50, trees=HistTrees(n_jobs=1))
     many = DaskGroupBoostClassifier(settings, client=client, checkpoint=path, checkpoint_every=2)
     with pytest.raises(FileNotFoundError, match=r"fit\.json"):
         many.fit(cut(X, 2), cut(y, 2), groups=cut(groups, 2))
@@ -88,5 +93,5 @@ def test_an_error_of_one_worker_is_the_error_told(client, coarse, cut, tmp_path)
 def test_checkpoints_need_a_positive_distance(client, coarse, cut):
     X, y, groups = coarse()
     many = DaskGroupBoostClassifier(client=client, checkpoint="fit.json", checkpoint_every=0)
-    with pytest.raises(ValueError, match="checkpoint_every must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="checkpoint_every must be a whole number"):
         many.fit(cut(X, 2), cut(y, 2), groups=cut(groups, 2))

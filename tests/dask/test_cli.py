@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 from groupwise.cli import app
-from groupwise.cli.dask import _with_address
-from groupwise.dask.folder import Folder, _bundles
+from groupwise.cli.app import _with_address
 from groupwise.io import load_model
 from groupwise.jobs import TableModel
+from groupwise.jobs.parquet_folder import ParquetFolder, _bundles
 from groupwise.tables import TableError
 
 
@@ -111,7 +111,7 @@ def test_folders_without_parts(client, tmp_path):
     assert "needs a folder of Parquet parts" in done.stderr
     (tmp_path / "bad.parquet").write_bytes(b"no")
     with pytest.raises(TableError, match=r"bad\.parquet"):
-        Folder.open(str(tmp_path))
+        ParquetFolder.open(str(tmp_path))
 
 
 def test_an_address_after_dask_may_be_left_out():

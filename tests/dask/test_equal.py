@@ -10,9 +10,11 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 import dask.dataframe as dd
 
 from groupwise import Groups
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier, DaskGroupBoostRegressor
 from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 from groupwise.io import load_model, save_model
+from groupwise.losses import GroupMeanLoss
 
 LOSSES = [
     ("majority", 2, 3e-7),  # weights are rounded to float32 relative to each block's largest
@@ -28,9 +30,10 @@ LOSSES = [
 ]
 
 
-def booster(loss="majority", **options):
-    options = {"n_estimators": 12, "max_depth": 3, "random_state": 0} | options
-    return GroupBoostClassifier(loss, engine="xgboost", n_threads=1, **options)
+def booster(loss="majority", trees=None, **options):
+    options = {"n_estimators": 12, "random_state": 0} | options
+    trees = HistTrees(3, n_jobs=1, **(trees or {}))
+    return GroupBoostClassifier(loss, engine="xgboost", trees=trees, **options)
 
 
 CUTS = [(*line, 3) for line in LOSSES] + [(*line, 7) for line in LOSSES[:3]]
@@ -58,14 +61,18 @@ def test_one_worker_is_no_exception(one_worker, coarse, loss, cut, apart):
     assert apart(many.estimator_, one, X) <= 3e-7
 
 
-@pytest.mark.parametrize(("target", "huber_delta"), [("mean", 2.0), ("total", None)])
-def test_means_and_totals(client, coarse, target, huber_delta, cut, apart):
+@pytest.mark.parametrize(("target", "delta"), [("mean", 2.0), ("total", None)])
+def test_means_and_totals(client, coarse, target, delta, cut, apart):
     X, _, groups = coarse()
     encoded = Groups(groups)
     value = np.nan_to_num(X[:, 1]) / 3.0
     y = encoded.spread(encoded.sum(value) if target == "total" else encoded.mean(value))
     settings = GroupBoostRegressor(
-        target, huber_delta=huber_delta, engine="xgboost", n_estimators=12, n_threads=1
+        target,
+        loss=GroupMeanLoss(delta),
+        trees=HistTrees(n_jobs=1),
+        engine="xgboost",
+        n_estimators=12,
     )
     one = clone(settings).fit(X, y, groups=groups)
     many = DaskGroupBoostRegressor(settings, client=client)
@@ -142,11 +149,9 @@ def test_early_stopping_on_rows_passed_apart(client, coarse, cut, apart, n_parti
         y_val=cut(y_val, n_partitions_val),
         groups_val=cut(groups_val, n_partitions_val),
     )
-    assert many.estimator_.best_iteration_ == one.best_iteration_ < 60
+    assert many.estimator_.n_iter_ == one.n_iter_ < 60
     for name in ("train", "valid"):
-        np.testing.assert_allclose(
-            many.estimator_.evals_result_[name], one.evals_result_[name], rtol=1e-12
-        )
+        np.testing.assert_allclose(many.estimator_.history_[name], one.history_[name], rtol=1e-12)
     assert apart(many.estimator_, one, X) == 0.0
 
 
@@ -161,10 +166,8 @@ def test_held_out_groups_do_not_depend_on_partitions(client, one_worker, coarse,
     ]
     for other in models[1:]:
         assert apart(models[0], other, X) == 0.0
-        assert models[0].best_iteration_ == other.best_iteration_
-        np.testing.assert_allclose(
-            models[0].evals_result_["valid"], other.evals_result_["valid"], rtol=1e-12
-        )
+        assert models[0].n_iter_ == other.n_iter_
+        np.testing.assert_allclose(models[0].history_["valid"], other.history_["valid"], rtol=1e-12)
 
 
 def test_continued_models(client, coarse, cut, apart):
@@ -173,7 +176,7 @@ def test_continued_models(client, coarse, cut, apart):
     one = booster("majority_softmax", n_estimators=5).fit(X, y, groups=groups, init_model=first)
     many = DaskGroupBoostClassifier(booster("majority_softmax", n_estimators=5), client=client)
     many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3), init_model=first)
-    assert many.estimator_.best_iteration_ == 10
+    assert many.estimator_.n_iter_ == 10
     assert apart(many.estimator_, one, X) == 0.0
 
 
@@ -186,13 +189,13 @@ def test_the_model_is_an_ordinary_one(client, coarse, tmp_path, cut):
     np.testing.assert_array_equal(loaded.predict_proba(X), many.estimator_.predict_proba(X))
 
 
-@pytest.mark.parametrize("options", [{"feature_fraction": 0.6}, {"max_leaves": 5}, {"max_bins": 8}])
-def test_options_of_trees(client, coarse, options, cut, apart):
+@pytest.mark.parametrize("trees", [{"max_features": 0.6}, {"max_leaf_nodes": 5}, {"max_bins": 8}])
+def test_options_of_trees(client, coarse, trees, cut, apart):
     X, y, groups = coarse()
-    one = booster("majority_softmax", **options).fit(X, y, groups=groups)
-    many = DaskGroupBoostClassifier(booster("majority_softmax", **options), client=client)
+    one = booster("majority_softmax", trees).fit(X, y, groups=groups)
+    many = DaskGroupBoostClassifier(booster("majority_softmax", trees), client=client)
     many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3))
-    if "max_bins" in options:  # more values than bins: cuts are found by each worker's sketch
+    if "max_bins" in trees:  # more values than bins: cuts are found by each worker's sketch
         assert (
             np.corrcoef(many.estimator_.decision_function(X), one.decision_function(X))[0, 1] > 0.9
         )
@@ -203,7 +206,7 @@ def test_options_of_trees(client, coarse, options, cut, apart):
 def test_categories(client, coarse, cut, apart):
     X, y, groups = coarse()
     X = np.nan_to_num(X)
-    settings = booster("majority_softmax", categorical_features=[1, 2])
+    settings = booster("majority_softmax", {"categorical_features": [1, 2]})
     one = clone(settings).fit(X, y, groups=groups)
     many = DaskGroupBoostClassifier(settings, client=client)
     many.fit(cut(X, 3), cut(y, 3), groups=cut(groups, 3))
@@ -220,7 +223,7 @@ def test_binned_rows_on_disk(client, coarse, cut, apart):
         for on_disk in (False, True)
     ]
     assert apart(*models, X) == 0.0
-    assert models[0].evals_result_["valid"] == pytest.approx(models[1].evals_result_["valid"])
+    assert models[0].history_["valid"] == pytest.approx(models[1].history_["valid"])
 
 
 def test_each_row_a_group(client, coarse, cut, apart):

@@ -8,15 +8,18 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 import dask.dataframe as dd
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier, DaskGroupBoostRegressor
-from groupwise.dask.inputs import lazy_rows
-from groupwise.dask.parts import as_matrix
+from groupwise.dask.inputs import delayed_rows
+from groupwise.dask.partitions import as_matrix
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 
 
 def fit(client, X, y, groups, loss="majority", **options):
-    settings = GroupBoostClassifier(loss, engine="xgboost", n_estimators=2, n_threads=1)
+    settings = GroupBoostClassifier(
+        loss, engine="xgboost", n_estimators=2, trees=HistTrees(n_jobs=1)
+    )
     many = DaskGroupBoostClassifier(settings, client=client)
     return many.fit(X, y, groups=groups, **options)
 
@@ -49,7 +52,7 @@ def test_one_class_only_and_too_many(client, coarse, cut):
         fit(client, cut(X, 3), cut(np.zeros(len(y)), 3), cut(groups, 3))
     with pytest.raises(ValueError, match="Only binary classification"):
         fit(client, cut(X, 3), cut(y, 3), cut(groups, 3), loss="presence")
-    with pytest.raises(GroupDataError, match="y must hold one label a row"):
+    with pytest.raises(GroupDataError, match="y must hold one label per row"):
         fit(client, cut(X, 3), cut(np.eye(3)[y], 3), cut(groups, 3))
 
 
@@ -79,9 +82,9 @@ def test_settings(client, coarse, cut):
     with pytest.raises(TypeError, match="must be a GroupBoostClassifier, got GroupBoostRegressor"):
         DaskGroupBoostClassifier(GroupBoostRegressor(), client=client).fit(*parts)
     wrong = GroupBoostRegressor("sum", engine="xgboost")
-    with pytest.raises(ValueError, match="target must be 'mean' or 'total'"):
+    with pytest.raises(ValueError, match="target must be one of 'mean', 'total'"):
         DaskGroupBoostRegressor(wrong, client=client).fit(*parts)
-    with pytest.raises(GroupDataError, match="one number a row"):
+    with pytest.raises(GroupDataError, match="one number per row"):
         DaskGroupBoostRegressor(client=client).fit(parts[0], cut(np.eye(2)[y], 2))
     gap = np.where(np.arange(len(y)) == 9, np.nan, 1.0)
     with pytest.raises(GroupDataError, match=r"finite number on every row; group .* holds nan"):
@@ -91,19 +94,19 @@ def test_settings(client, coarse, cut):
 def test_collections_that_do_not_fit_together(coarse, cut):
     X, y, groups = coarse()
     with pytest.raises(TypeError, match="X must be a Dask DataFrame or a Dask array, got ndarray"):
-        lazy_rows(X, y, groups, None, None)
+        delayed_rows(X, y, groups, None, None)
     with pytest.raises(TypeError, match="y must be a Dask DataFrame, Series or array"):
-        lazy_rows(cut(X, 2), y, None, None, None)
+        delayed_rows(cut(X, 2), y, None, None, None)
     with pytest.raises(ValueError, match="y has 3 partitions, X has 2"):
-        lazy_rows(cut(X, 2), cut(y, 3), None, None, None)
+        delayed_rows(cut(X, 2), cut(y, 3), None, None, None)
     with pytest.raises(TypeError, match="groups is the name of a column, but X is an array"):
-        lazy_rows(cut(X, 2), cut(y, 2), "g", None, None)
+        delayed_rows(cut(X, 2), cut(y, 2), "g", None, None)
     with pytest.raises(ValueError, match="y is missing"):
-        lazy_rows(cut(X, 2), None, None, None, None)
+        delayed_rows(cut(X, 2), None, None, None, None)
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")), npartitions=2)
     with pytest.raises(ValueError, match=r"no column 'g' \(groups\); its columns are \['a'"):
-        lazy_rows(frame, "a", "g", None, None)
-    rows = lazy_rows(cut(X, 2).rechunk((None, 2)), cut(y, 2), None, None, None)
+        delayed_rows(frame, "a", "g", None, None)
+    rows = delayed_rows(cut(X, 2).rechunk((None, 2)), cut(y, 2), None, None, None)
     assert rows.n_partitions == 2
 
 

@@ -10,6 +10,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
@@ -21,7 +22,7 @@ def fitted(request, client, coarse):
     X, y, groups = coarse(n_classes=request.param)
     table = pd.DataFrame(X, columns=list("abcde"))
     labels = np.array(["run", "sit", "walk"])[y]
-    model = GroupBoostClassifier(engine="xgboost", n_estimators=8, n_threads=1)
+    model = GroupBoostClassifier(engine="xgboost", n_estimators=8, trees=HistTrees(n_jobs=1))
     many = DaskGroupBoostClassifier(client=client)
     many.estimator_ = model.fit(table, labels, groups=groups)
     return many, table, labels, groups
@@ -34,7 +35,7 @@ def cut_frame(table, n_partitions=4, **columns):
 def test_rows_of_a_frame(fitted, client):
     many, table, *_ = fitted
     lazy = [many.predict(cut_frame(table)), many.predict_proba(cut_frame(table))]
-    assert all(dask.is_dask_collection(promise) for promise in lazy)
+    assert all(dask.is_dask_collection(delayed) for delayed in lazy)
     found, proba = client.gather(client.compute(lazy))
     np.testing.assert_array_equal(found, many.estimator_.predict(table))
     np.testing.assert_allclose(proba, many.estimator_.predict_proba(table))
@@ -62,7 +63,7 @@ def test_groups_that_cross_partitions(fitted, client):
         many.score(frame[list("abcde")], frame["y"], frame["g"]),
         many.evaluate_groups(frame, "y", "g"),
     ]
-    assert all(dask.is_dask_collection(promise) for promise in lazy)
+    assert all(dask.is_dask_collection(delayed) for delayed in lazy)
     found, proba, score, lines = client.gather(client.compute(lazy))
     one = many.estimator_
     found = found.sort_index()

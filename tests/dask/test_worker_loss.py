@@ -12,6 +12,7 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 import distributed
 
+from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier, WorkerLostError
 from groupwise.gbdt import GroupBoostClassifier
 
@@ -30,7 +31,12 @@ def fresh_client():
 
 def settings(n_rounds, **options):
     return GroupBoostClassifier(
-        "majority", engine="xgboost", n_estimators=n_rounds, n_threads=1, random_state=0, **options
+        "majority",
+        engine="xgboost",
+        n_estimators=n_rounds,
+        trees=HistTrees(n_jobs=1),
+        random_state=0,
+        **options,
     )
 
 
@@ -96,7 +102,7 @@ def test_a_killed_worker_is_one_clear_error(fresh_client, coarse, cut, tmp_path,
     within(60, lambda: again.fit(parts[0], parts[1], groups=parts[2]))
     through = DaskGroupBoostClassifier(settings(n_rounds), client=fresh_client)
     through.fit(parts[0], parts[1], groups=parts[2])
-    text = [model.estimator_.trees_.parts[0].text for model in (again, through)]
+    text = [model.estimator_.ensemble_.parts[0].text for model in (again, through)]
     assert text[0] == text[1]
 
 

@@ -49,15 +49,17 @@ def test_loader(tmp_path, monkeypatch):
     (tmp_path / "mil").mkdir()
     table = pd.DataFrame({"bag": [0, 0, 1], "bag_label": [1, 1, 0], "f1": [0.5, 1.0, 2.0]})
     table.to_csv(tmp_path / "mil" / "musk1.csv.gz", index=False)
-    X, y, groups = load_mil("musk1")
-    assert X.tolist() == [[0.5], [1.0], [2.0]]
-    assert y.tolist() == [1, 1, 0] and groups.tolist() == [0, 0, 1]
+    bags = load_mil("musk1")
+    assert bags.X.tolist() == [[0.5], [1.0], [2.0]]
+    assert bags.y.tolist() == [1, 1, 0] and bags.groups.tolist() == [0, 0, 1]
+    with pytest.raises(ValueError, match="not known"):
+        perfect_selector(bags)
     np.savez(
         tmp_path / "mil" / "web_recommendation_1.npz",
         data=np.array([3]), indices=np.array([1]), indptr=np.array([0, 1]), shape=np.array([1, 2]),
         bag=np.array([0]), bag_label=np.array([1]),
     )  # fmt: skip
-    X, y, groups = load_mil("web_recommendation_1")
-    assert X.toarray().tolist() == [[0.0, 3.0]] and y.tolist() == [1]
+    bags = load_mil("web_recommendation_1")
+    assert bags.X.toarray().tolist() == [[0.0, 3.0]] and bags.y.tolist() == [1]
     with pytest.raises(ValueError, match="'zebra'"):
         load_mil("zebra")

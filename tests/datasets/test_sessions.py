@@ -104,11 +104,12 @@ def test_where_the_data_is(tmp_path, monkeypatch):
 
 
 def test_real_sets_have_their_published_sizes(real_data):
-    shapes = {name: load_uci(name)[0].shape for name in ("spam", "cmc", "german")}
+    shapes = {name: load_uci(name).X.shape for name in ("spam", "cmc", "german")}
     assert shapes == {"spam": (4601, 57), "cmc": (1473, 9), "german": (1000, 24)}
-    assert load_uci("spam")[1].sum() == 1813
-    X, activity, session, user = load_wisdm()
-    assert X.shape == (5418, 43)
-    assert len(np.unique(session)) == 177 and len(np.unique(user)) == 36
-    assert len(np.unique(activity)) == 6
-    Groups(session).one_per_group(activity)
+    assert load_uci("spam").y.sum() == 1813
+    wisdm = load_wisdm()
+    assert wisdm.X.shape == (5418, 43)
+    assert len(np.unique(wisdm.groups)) == 177 and len(np.unique(wisdm.keep_whole)) == 36
+    assert len(np.unique(wisdm.y)) == 6
+    Groups(wisdm.groups).one_per_group(wisdm.y)
+    Groups(wisdm.groups).one_per_group(wisdm.keep_whole)  # a session is of one user

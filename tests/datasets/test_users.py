@@ -57,18 +57,20 @@ def small_data(tmp_path, monkeypatch):
 
 
 def test_loaders(small_data):
-    X, y, block = load_protein()
-    np.testing.assert_allclose(X[:2], [[1.5, 1000.0, 0.25], [3.0, 0.07, -0.5]])
-    assert y.tolist() == [1, 0] * 3 and block.tolist() == [1, 1, 2, 2, 3, 3]
-    X, y, user = load_spam_inboxes()
-    assert X.toarray().tolist() == [[0, 0, 0, 1], [0, 3, 0, 0]]
-    assert y.tolist() == [0, 1] and user.tolist() == [0, 0]
+    protein = load_protein()
+    np.testing.assert_allclose(protein.X[:2], [[1.5, 1000.0, 0.25], [3.0, 0.07, -0.5]])
+    assert protein.y.tolist() == [1, 0] * 3 and protein.groups.tolist() == [1, 1, 2, 2, 3, 3]
+    spam = load_spam_inboxes()
+    assert spam.X.toarray().tolist() == [[0, 0, 0, 1], [0, 3, 0, 0]]
+    assert spam.y.tolist() == [0, 1] and spam.groups.tolist() == [0, 0]
     with pytest.raises(ValueError, match="task must be"):
         load_spam_inboxes("c")
 
 
 def test_real_files(real_data):
-    X, y, block = load_protein()
-    assert X.shape == (145_751, 74) and y.sum() == 1296 and len(np.unique(block)) == 153
-    X, y, user = load_spam_inboxes("b")
-    assert X.shape == (6000, 157_128) and np.bincount(user, y).tolist() == [200.0] * 15
+    protein = load_protein()
+    assert protein.X.shape == (145_751, 74) and protein.y.sum() == 1296
+    assert len(np.unique(protein.groups)) == 153
+    spam = load_spam_inboxes("b")
+    assert spam.X.shape == (6000, 157_128)
+    assert np.bincount(spam.groups, spam.y).tolist() == [200.0] * 15

@@ -35,7 +35,7 @@ COLUMNS = {
     "presence": {"group": "group", "label": ("kind",)},
     "proportions": {"group": "group", "label": ("n_no", "n_yes")},
     "measure": {"group": "group", "label": ("row",), "measure": "f1"},
-    "transfer": {"group": "group", "label": ("row",), "domain": "domain", "target": "new"},
+    "transfer": {"group": "group", "label": ("row",), "domain": "domain", "target_domain": "new"},
 }
 
 

@@ -1,9 +1,11 @@
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from groupwise.measures.registry import MEASURES
 from sklearn.ensemble import RandomForestClassifier
 
 from groupwise.groups import Groups
@@ -12,14 +14,17 @@ from groupwise.jobs import (
     KINDS,
     METHODS,
     Comparison,
+    FoldResult,
+    GroupResults,
     Job,
     Result,
+    RunInfo,
     get_method,
     leaderboard,
     make_supervision,
 )
-from groupwise.jobs.answer import Answer
-from groupwise.jobs.result import about_job
+from groupwise.jobs.answer import Predictions
+from groupwise.jobs.model import row_weights, with_all_classes
 from groupwise.tables import LoadedTable, OptionError, TableError
 
 
@@ -29,27 +34,75 @@ def make_job(table, kind, columns, **options):
     )
 
 
+def predictions(groups, score_row, proba_group, proba_row=None, classes=(0, 1)):
+    code = (score_row > 0).astype(np.intp)
+    return Predictions(np.array(classes), Groups(groups), score_row, proba_row, proba_group, code)
+
+
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{m.kind}-{m.name}")
 def test_every_method_runs_and_its_model_survives_a_file(table, columns, method, tmp_path):
     job = make_job(table, method.kind, columns)
-    reason = method.reason_against(job.n_rows, 2)
+    reason = job.reason_against(method)
     if reason is not None:
         pytest.skip(reason)
     if method.name in ("kernel-counts", "mlp", "dpboost"):
         pytest.skip("slow; the same code path as the other methods of its kind")
     params = {"estimator": RandomForestClassifier(5)} if method.name == "statistics" else {}
     fold = job.run_fold(method, params, job.splits(2)[0], search=False)
-    json.dumps(fold, allow_nan=False)
-    tested = job.known.groups.names[np.unique(job.known.groups.codes[job.splits(2)[0][1]])]
-    assert fold["units"]["name"] == tested.tolist()
-    assert all(s is None or 0 <= s <= 1 for s in fold["units"]["score"])
-    assert fold["seconds_fit"] > 0
+    assert FoldResult.from_dict(json.loads(json.dumps(fold.to_dict(), allow_nan=False))) == fold
+    tested = job.targets.groups.names[np.unique(job.targets.groups.codes[job.splits(2)[0][1]])]
+    assert fold.units.name == tested.tolist()
+    assert all(s is None or 0 <= s <= 1 for s in fold.units.score)
+    assert fold.seconds_fit > 0
     model = job.fit(method, params)
     again = load_model(save_model(model, tmp_path / "m.skops"))
-    before, after = (m.answer(job.features, job.known.groups) for m in (model, again))
-    np.testing.assert_array_equal(before.row_code, after.row_code)
-    np.testing.assert_allclose(before.group_proba, after.group_proba)
+    before, after = (m.predictions(job.features, job.targets.groups) for m in (model, again))
+    np.testing.assert_array_equal(before.code_row, after.code_row)
+    np.testing.assert_allclose(before.proba_group, after.proba_group)
     assert again.schema == job.schema and again.supervision == job.supervision
+
+
+def table_of_classes(n_classes):
+    """Twelve groups of six rows per class, most rows of the group's class."""
+    rng = np.random.RandomState(n_classes)
+    label = np.repeat(np.arange(12 * n_classes) % n_classes, 6)
+    row = np.where(rng.rand(label.size) < 0.6, label, rng.randint(n_classes, size=label.size))
+    number = np.repeat(np.arange(12 * n_classes), 6)
+    frame = pd.DataFrame({"x": rng.normal(size=row.size) + 2 * row, "z": rng.rand(row.size)})
+    frame["group"] = [f"g{k:02d}" for k in number]
+    frame["kind"], frame["row"] = [[f"c{k}" for k in codes] for codes in (label, row)]
+    frame["domain"] = np.where(number % 2, "new", "old")
+    return LoadedTable(frame, "table", "")
+
+
+MEASURED = [("measure", name, k) for name in MEASURES for k in (2, 3)]
+OTHERS = [(kind, None, k) for kind in KINDS if kind != "measure" for k in (2, 3)]
+
+
+@pytest.mark.parametrize(("kind", "measure", "n_classes"), [*MEASURED, *OTHERS])
+def test_the_default_method_applies(kind, measure, n_classes):
+    if n_classes > 2 and (kind == "presence" or (measure and not MEASURES[measure].multiclass)):
+        pytest.skip("for two classes by definition; refused in one line when the table is read")
+    label = "kind" if kind in ("majority", "presence") else "row"
+    more = {"domain": "domain", "target_domain": "new"} if kind == "transfer" else {}
+    supervision = make_supervision(kind, group="group", label=label, measure=measure, **more)
+    job = Job.from_table(table_of_classes(n_classes), supervision, wanted=["x", "z"])
+    method = job.method()
+    fold = job.run_fold(method, {}, job.splits(2)[0], search=False)
+    assert 0 < np.nanmean(fold.units.score_or_nan) <= 1
+    for other in METHODS:
+        if other.kind == kind and other.needs is None and job.reason_against(other) is not None:
+            with pytest.raises(OptionError, match=f"`method` {other.name} is for"):
+                job.method(other.name)
+
+
+def test_a_named_method_says_for_which_measures_it_is():
+    expected = r"`method` expected-measure is for the measures accuracy, f1, not ndcg"
+    with pytest.raises(OptionError, match=expected):
+        get_method("measure", "expected-measure", n_rows=9, n_classes=2, measure="ndcg")
+    assert get_method("measure", None, n_rows=9, n_classes=3, measure="f1").n_classes is None
+    too_long = get_method("proportions", "manifold", n_rows=10**6, n_classes=2)
+    assert too_long.name == "manifold"  # slow, but what was asked for
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,20 +110,20 @@ def test_no_group_is_on_both_sides_of_a_split(table, columns, kind):
     job = make_job(table, kind, columns)
     seen = []
     for train, test in job.splits(4):
-        codes = job.known.groups.codes
+        codes = job.targets.groups.codes
         assert not set(codes[train]) & set(codes[test])
         seen += test.tolist()
-    assert sorted(seen) == job.supervision.judged_rows(job.known).tolist()
+    assert sorted(seen) == job.supervision.judged_rows(job.targets).tolist()
 
 
 def test_transfer_trains_on_the_sources_and_judges_the_target(table, columns):
     job = make_job(table, "transfer", columns)
-    domains = job.known.domains
+    domains = job.targets.domains
     for train, test in job.splits(4):
         assert (domains[test] == "new").all()
         assert (domains[train] == "old").sum() == (domains == "old").sum()
     alone = make_supervision("transfer", **(columns["transfer"] | {"group": None}))
-    known = alone.known_in(table.frame, "t")
+    known = alone.targets_in(table.frame, "t")
     assert known.groups.n_groups == len(table.frame)
 
 
@@ -79,17 +132,17 @@ def test_scores_by_hand(table, columns):
         {"g": list("aabb"), "n_no": [1, 1, 2, 2], "n_yes": [1, 1, 0, 0], "y": list("nynn")}
     )
     supervision = make_supervision("proportions", group="g", label=("n_no", "n_yes"))
-    known = supervision.known_in(frame, "t")
+    known = supervision.targets_in(frame, "t")
     np.testing.assert_allclose(known.y, [[0.5, 0.5], [0.5, 0.5], [1, 0], [1, 0]])
     proba = np.array([[0.2, 0.8], [1.0, 0.0]])
-    answer = Answer(np.zeros(4, int), None, np.zeros(4), proba)
-    np.testing.assert_allclose(supervision.judge(answer, known), [0.7, 1.0])
-    counted = make_supervision("proportions", group="g", label=("y",)).known_in(frame, "t")
+    said = predictions(["a", "a", "b", "b"], np.zeros(4), proba)
+    np.testing.assert_allclose(supervision.judge(said, known), [0.7, 1.0])
+    counted = make_supervision("proportions", group="g", label=("y",)).targets_in(frame, "t")
     np.testing.assert_allclose(counted.y, known.y)
     measure = make_supervision("measure", group="g", label=("y",), measure="accuracy")
-    known = measure.known_in(frame, "t")
+    known = measure.targets_in(frame, "t")
     assert known.classes == ("n", "y")
-    scored = Answer(np.zeros(4, int), None, np.array([1.0, 1.0, -1.0, 1.0]), proba)
+    scored = predictions(["a", "a", "b", "b"], np.array([1.0, 1.0, -1.0, 1.0]), proba)
     np.testing.assert_allclose(measure.judge(scored, known), [0.5, 0.5])
 
 
@@ -97,24 +150,34 @@ def test_the_positive_class_can_be_named(table, columns):
     for kind in ("presence", "measure"):
         first = "high" if kind == "presence" else "no"
         named = make_supervision(kind, **columns[kind], positive=first)
-        known = named.known_in(table.frame, "t")
-        plain = make_supervision(kind, **columns[kind]).known_in(table.frame, "t")
+        known = named.targets_in(table.frame, "t")
+        plain = make_supervision(kind, **columns[kind]).targets_in(table.frame, "t")
         assert known.classes == plain.classes[::-1] and known.classes[1] == first
         np.testing.assert_array_equal(known.y, 1 - plain.y)
         with pytest.raises(TableError, match="never holds 'maybe'"):
-            make_supervision(kind, **columns[kind], positive="maybe").known_in(table.frame, "t")
+            make_supervision(kind, **columns[kind], positive="maybe").targets_in(table.frame, "t")
 
 
 def test_row_weights_share_the_group_out():
-    groups = Groups(["a", "a", "b"])
     proba = np.array([[0.9, 0.1], [0.3, 0.7], [0.0, 1.0]])
     group = np.array([[0.6, 0.4], [0.0, 1.0]])
-    weight = Answer(proba.argmax(1), proba, proba[:, 1], group).row_weights(groups)
+    weight = row_weights(predictions(["a", "a", "b"], proba[:, 1], group, proba))
     np.testing.assert_allclose(weight, [0.75, 0.25, 1.0])
-    none = Answer(np.array([1]), np.array([[0.0, 1.0]]), np.ones(1), np.array([[1.0, 0.0]]))
-    np.testing.assert_allclose(none.row_weights(Groups(["a"])), [1.0])
+    none = predictions(["a"], np.ones(1), np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    np.testing.assert_allclose(row_weights(none), [1.0])
     with pytest.raises(ValueError, match="no probabilities"):
-        Answer(np.array([1]), None, np.ones(1), np.array([[1.0, 0.0]])).row_weights(Groups([0]))
+        row_weights(predictions(["a"], np.ones(1), np.array([[1.0, 0.0]])))
+
+
+def test_classes_that_a_fold_did_not_hold_get_a_column():
+    proba = np.array([[0.9, 0.1], [0.3, 0.7]])
+    said = predictions(["a", "b"], np.array([-1.0, 2.0]), proba, proba, classes=[0, 2])
+    wide = with_all_classes(said, 3)
+    np.testing.assert_array_equal(wide.code_row, [0, 2])
+    np.testing.assert_array_equal(wide.code_group, [0, 2])
+    np.testing.assert_array_equal(wide.proba_row, [[0.9, 0.0, 0.1], [0.3, 0.0, 0.7]])
+    np.testing.assert_array_equal(wide.score_row, [[1.0, -np.inf, -1.0], [-2.0, -np.inf, 2.0]])
+    assert with_all_classes(wide, 3) is wide
 
 
 def test_a_search_sees_training_groups_only(table, columns):
@@ -142,16 +205,31 @@ def test_unknown_methods_and_parameters_are_named(table, columns):
     with pytest.raises(OptionError, match=r"sboost has no parameter 'gama'.*gamma"):
         method.build(supervision, {"gama": 1}, 0)
     assert get_method("proportions", None, n_rows=10**6, n_classes=2).name == "group-boost"
-    with pytest.raises(OptionError, match="--kind majority has no use for --measure"):
+    with pytest.raises(OptionError, match="`kind` majority has no use for `measure`"):
         make_supervision("majority", group="g", label=("y",), measure="f1")
 
 
 def two_results():
-    units = {"name": ["a", "b", "c", "d"], "size": [1] * 4, "predicted": [0] * 4, "proba": []}
-    timing = {"seconds_fit": 1.0, "seconds_search": 2.0, "seconds_predict": 3.0, "memory_mib": 4.0}
-    fold = lambda scores: {"units": units | {"score": scores}, **timing}  # noqa: E731
+    def fold(scores):
+        units = GroupResults(
+            name=["a", "b", "c", "d"],
+            size=[1] * 4,
+            score=scores,
+            predicted=[0] * 4,
+            proba=[[1.0]] * 4,
+        )
+        return FoldResult(
+            units, {}, seconds_fit=1.0, seconds_search=2.0, seconds_predict=3.0, memory_mib=4.0
+        )
+
+    about = RunInfo("t", "", 4, 4, make_supervision("majority", group="g", label="y"), ("n",), ())
     methods = {"low": [fold([0.0, 0.5, None, 0.1])], "high": [fold([1.0, 1.0, 0.5, 0.1])]}
-    return Result({"score": "s"}, methods)
+    return Result(about, methods)
+
+
+def test_every_group_has_an_entry_in_every_list():
+    with pytest.raises(ValueError, match="one entry per group"):
+        GroupResults(["a", "b"], [1, 1], [0.5], [0, 0], [[1.0], [1.0]])
 
 
 def test_leaderboard_pairs_groups():
@@ -220,15 +298,27 @@ def test_a_result_travels_with_the_model(table, columns, tmp_path):
     job = make_job(table, "majority", columns)
     method = get_method("majority", "sboost", n_rows=1, n_classes=2)
     fold = job.run_fold(method, {}, job.splits(2)[0], search=False)
-    result = Result(about_job(job, command="c", n_splits=2), {"sboost": [fold]})
+    result = Result(job.about(command="c", n_splits=2), {"sboost": [fold]})
     path = save_model(job.fit(method, {}), tmp_path / "m.skops", result=result.to_json())
     again = Result.from_json(read_result(path), "m")
-    assert again.to_json() == result.to_json()
-    assert again.about["versions"]["groupwise"]
-    assert not math.isnan(again.methods["sboost"][0]["seconds_fit"])
+    assert again == result and again.to_json() == result.to_json()
+    assert again.about.versions["groupwise"]
+    assert not math.isnan(again.methods["sboost"][0].seconds_fit)
     for text in ("{}", "[]", "nonsense", '{"what": "else"}'):
         with pytest.raises(TableError, match="m is no result of groupwise"):
             Result.from_json(text, "m")
     newer = json.dumps({"what": "groupwise result", "format": 99})
     with pytest.raises(TableError, match="newer groupwise"):
         Result.from_json(newer, "m")
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{m.kind}-{m.name}")
+def test_parameters_reach_the_loss_and_the_trees(method):
+    if not method.path.endswith(":GroupBoostClassifier"):
+        return
+    supervision = SimpleNamespace(constructor=dict)
+    built = method.build(supervision, {"trees__max_depth": 5}, seed=0)
+    assert built.trees.max_depth == 5
+    assert built.loss == method.build(supervision, {}, seed=0).loss
+    if method.kind == "majority":
+        assert method.build(supervision, {"loss__gamma": 2}, seed=0).loss.gamma == 2

@@ -7,8 +7,8 @@ from scipy.special import log_softmax as scipy_log_softmax
 
 from groupwise import Groups
 from groupwise.losses import NoisyOrLoss, SmoothMaxLoss
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
-from groupwise.losses.segments import Segments
 
 SCORES = np.concatenate([np.linspace(-630.0, 630.0, 1001), [-1e-300, 0.0, 1e-12]])
 
@@ -35,7 +35,7 @@ def test_log_softmax():
 @pytest.mark.parametrize("scale", [1.0, 1e3])  # one top for all, and one for each run
 def test_terms_of_runs(scale):
     groups = Groups([0, 0, 0, 1, 2, 2])
-    runs = Segments(groups)
+    runs = GroupedLayout(groups)
     values = scale * np.array([0.1, 0.7, -0.2, 5.0, -3.0, -3.5])
     term, _ = runs.exp(values)
     share, log_sum = term / runs.spread(runs.sum(term)), runs.logsumexp(values)

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
+from sklearn.base import clone
 
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 from groupwise.losses import (
-    LOSS_NAMES,
+    LOSSES,
     CountLikelihoodLoss,
     GroupLoss,
     GroupMeanLoss,
@@ -19,6 +20,7 @@ from groupwise.losses import (
     SmoothMaxLoss,
     get_loss,
 )
+from groupwise.rules import Rule, get_rule
 
 CASES = [
     (MajorityLoss(0.0), 2),
@@ -45,9 +47,9 @@ def problem(loss: GroupLoss, n_classes: int, seed: int, *, n_groups=7, n_rows=40
     rng = np.random.default_rng(seed)
     ids = np.concatenate([np.arange(n_groups), rng.integers(n_groups, size=n_rows - n_groups)])
     groups = Groups(rng.permutation(ids))
-    if loss.target == "number":
+    if loss.target_kind == "number":
         target = rng.normal(size=n_groups)
-    elif loss.target == "label":
+    elif loss.target_kind == "label":
         target = rng.permutation(np.arange(n_groups) % n_classes)
     else:
         target = groups.mean(np.eye(n_classes)[rng.integers(n_classes, size=n_rows)])
@@ -139,8 +141,8 @@ def test_rows_that_lie_together_in_any_group_order_are_the_same(loss, n_classes)
     bound = loss.bind(target, groups, n_classes=n_classes)
     backwards = np.argsort(-groups.codes, kind="stable")  # runs, but not in the order of the names
     other = loss.bind(target, Groups(groups.codes[backwards]), n_classes=n_classes)
-    assert other.segments.order is None
-    assert bound.segments.order is not None
+    assert other.layout.order is None
+    assert bound.layout.order is not None
     assert np.allclose(
         bound.gradient(score)[backwards], other.gradient(score[backwards]), atol=1e-8
     )
@@ -277,7 +279,7 @@ def singles(loss, n_classes, seed=0):
     rng = np.random.default_rng(seed)
     n_rows = 25
     y = rng.permutation(np.arange(n_rows) % n_classes)
-    target = np.eye(n_classes)[y] if loss.target == "share" else y
+    target = np.eye(n_classes)[y] if loss.target_kind == "share" else y
     bound = loss.bind(target, Groups.singletons(n_rows), n_classes=n_classes)
     shape = n_rows if n_classes == 2 else (n_rows, n_classes)
     return bound, y, 2 * rng.normal(size=shape)
@@ -426,32 +428,50 @@ def test_majority_bound_holds_for_long_steps():
 # Names, parameters, errors.
 
 
-@pytest.mark.parametrize("name", LOSS_NAMES)
+@pytest.mark.parametrize("name", LOSSES)
 def test_names(name):
-    loss = get_loss(name, gamma=2.0)
+    loss = get_loss(name)
     assert isinstance(loss, GroupLoss)
+    assert type(loss) is LOSSES[name]
     assert get_loss(loss) is loss
-    assert getattr(loss, "gamma", 2.0) == 2.0
 
 
-def test_unknown_name():
+@pytest.mark.parametrize("loss", ["hinge", None, MajorityLoss])
+def test_unknown_name(loss):
     with pytest.raises(ValueError, match="loss must be one of"):
-        get_loss("hinge")
+        get_loss(loss)
 
 
 @pytest.mark.parametrize(
-    "make",
+    "loss",
     [
-        lambda: MajorityLoss(-1.0),
-        lambda: MajorityLoss(np.inf),
-        lambda: SessionSoftmaxLoss(np.nan),
-        lambda: SmoothMaxLoss(0.0),
-        lambda: GroupMeanLoss(0.0),
+        MajorityLoss(-1.0),
+        MajorityLoss(np.inf),
+        SessionSoftmaxLoss(np.nan),
+        SmoothMaxLoss(0.0),
+        GroupMeanLoss(0.0),
+        MajorityLoss().set_params(gamma="much"),
     ],
+    ids=repr,
 )
-def test_bad_parameters(make):
-    with pytest.raises(ValueError, match="must be a"):
-        make()
+def test_bad_parameters(loss):
+    with pytest.raises(ValueError, match="must be a number in"):
+        loss.check_parameters()
+    with pytest.raises(ValueError, match="must be a number in"):
+        loss.bind(np.array([0, 1]), Groups([0, 1]))
+
+
+def test_parameters_are_read_set_and_cloned():
+    loss = MajorityLoss(gamma=2.0)
+    assert loss.get_params() == {"gamma": 2.0}
+    copy = clone(loss)
+    assert copy == loss and copy is not loss
+    assert copy.set_params(gamma=8.0) == MajorityLoss(8.0) != loss
+    assert repr(copy) == "MajorityLoss(gamma=8.0)"
+    assert NoisyOrLoss().get_params() == {}
+    assert NoisyOrLoss() != CountLikelihoodLoss()
+    with pytest.raises(ValueError, match="no parameter 'delta'"):
+        loss.set_params(delta=1.0)
 
 
 @pytest.mark.parametrize("loss", [NoisyOrLoss(), SmoothMaxLoss()])
@@ -468,7 +488,18 @@ def test_bad_weights_name_the_group():
 def test_proba_of_scores():
     assert np.allclose(MajorityLoss().proba(np.array([0.0, 1e6])), [[0.5, 0.5], [0, 1]])
     assert np.allclose(ShareLoss().proba(np.zeros((2, 4))), 0.25)
-    assert MajorityLoss().proba_groups(np.zeros(2), Groups([0, 0])) is None
+    with pytest.raises(NotImplementedError, match="leaves groups to a decision rule"):
+        MajorityLoss().proba_groups(np.zeros(2), Groups([0, 0]))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_decides_for_groups_or_names_a_rule(name):
+    loss = get_loss(name)
+    if loss.default_rule is None:
+        proba = loss.proba_groups(np.zeros(3), Groups([0, 0, 1]))
+        assert np.allclose(proba.sum(axis=1), 1.0)
+    else:
+        assert isinstance(get_rule(loss.default_rule), Rule)
 
 
 @every_loss
@@ -476,12 +507,12 @@ def test_proba_of_scores():
 def test_blocks_of_runs_do_not_matter(loss, n_classes, block, monkeypatch):
     whole, score, _ = bind(loss, n_classes, 12, n_groups=15)
     expected = whole.value(score), *whole.gradient_and_curvature(score)
-    monkeypatch.setattr("groupwise.losses.segments._BLOCK", block)
+    monkeypatch.setattr("groupwise.losses.layout._BLOCK", block)
     parts, _, _ = bind(loss, n_classes, 12, n_groups=15)
     assert np.isclose(parts.value(score), expected[0])
     for one, other in zip(parts.gradient_and_curvature(score), expected[1:], strict=True):
         assert np.allclose(one, other)
-    covered = [block.rows for block in parts.segments.blocks]
+    covered = [block.rows for block in parts.layout.blocks]
     assert len(covered) > 2
     assert covered[0].start == 0
     assert [rows.stop for rows in covered[:-1]] == [rows.start for rows in covered[1:]]

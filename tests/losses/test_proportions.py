@@ -9,9 +9,9 @@ from scipy.special import expit
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 from groupwise.losses import CountLikelihoodLoss, ShareLoss
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
-from groupwise.losses.segments import Segments
 from groupwise.losses.tilting import tilt, tilt_classes
 
 
@@ -33,7 +33,7 @@ def test_exact_likelihood_is_the_enumerated_one(seed):
     groups = Groups(np.repeat(np.arange(len(sizes)), sizes))
     score = 2 * rng.normal(size=groups.n_rows)
     count = rng.integers(0, sizes + 1)
-    sums = PoissonBinomial(count, Segments(groups))
+    sums = PoissonBinomial(count, GroupedLayout(groups))
     loss, expected = sums.log_loss(score), sums.expectation(score)
     for i in range(len(sizes)):
         rows = groups.codes == i
@@ -47,7 +47,7 @@ def test_exact_likelihood_of_equal_rows_is_the_binomial():
 
     size, count = 100, 37
     groups = Groups(np.zeros(size, int))
-    sums = PoissonBinomial(np.array([count]), Segments(groups))
+    sums = PoissonBinomial(np.array([count]), GroupedLayout(groups))
     score = np.full(size, -1.0)
     loss, expected = sums.log_loss(score), sums.expectation(score)
     assert np.isclose(loss[0], -binom.logpmf(count, size, expit(-1.0)))
@@ -59,14 +59,14 @@ def test_exact_likelihood_of_equal_rows_is_the_binomial():
 def test_saddlepoint_is_near_the_exact_one(spread, share):
     rng = np.random.default_rng(0)
     size = 128  # the largest for which both are at hand
-    segments = Segments(Groups(np.zeros(size, int)))
+    layout = GroupedLayout(Groups(np.zeros(size, int)))
     score = spread * rng.normal(size=size)
     count = np.array([round(share * size)])
-    exact = PoissonBinomial(count, segments)
+    exact = PoissonBinomial(count, layout)
     loss, expected = exact.log_loss(score), exact.expectation(score)
-    near = PoissonBinomial(count, segments, largest_exact=0)
+    near = PoissonBinomial(count, layout, largest_exact=0)
     loss_near, expected_near = near.log_loss(score), near.expectation(score)
-    _, q = tilt(score, count, segments)
+    _, q = tilt(score, count, layout)
     variance = (q * (1 - q)).sum()
     assert np.isclose(expected_near.sum(), count[0])
     assert np.abs(expected - expected_near).max() < 0.05 / variance**2
@@ -92,9 +92,9 @@ def test_groups_of_very_different_sizes_and_a_huge_one():
 
 
 def test_extreme_scores_choose_the_likeliest_rows():
-    segments = Segments(Groups([0, 0, 0, 1, 1, 1]))
+    layout = GroupedLayout(Groups([0, 0, 0, 1, 1, 1]))
     score = np.array([1e6, 0.0, -1e6, 1e6, 1e6, -1e6])
-    sums = PoissonBinomial(np.array([2, 1]), segments)
+    sums = PoissonBinomial(np.array([2, 1]), layout)
     loss, expected = sums.log_loss(score), sums.expectation(score)
     assert np.allclose(expected, [1, 1, 0, 0.5, 0.5, 0])
     assert np.allclose(loss, [np.log(2), 1e6 - np.log(2)])
@@ -104,25 +104,25 @@ def test_extreme_scores_choose_the_likeliest_rows():
 def test_tilt_hits_the_counts(scale):
     rng = np.random.default_rng(2)
     groups = Groups(np.repeat(np.arange(30), rng.integers(2, 60, 30)))
-    segments = Segments(groups)
-    count = 1 + np.floor(rng.uniform(size=30) * (segments.sizes - 1))
-    count[0], count[1] = 0, segments.sizes[1]
+    layout = GroupedLayout(groups)
+    count = 1 + np.floor(rng.uniform(size=30) * (layout.sizes - 1))
+    count[0], count[1] = 0, layout.sizes[1]
     score = scale * rng.normal(size=groups.n_rows)
-    shift, shifted = tilt(score, count, segments)
-    assert np.array_equal(shifted, sigmoid(score + segments.spread(shift))[0])
-    assert np.allclose(segments.sum(shifted), count, atol=1e-7)
+    shift, shifted = tilt(score, count, layout)
+    assert np.array_equal(shifted, sigmoid(score + layout.spread(shift))[0])
+    assert np.allclose(layout.sum(shifted), count, atol=1e-7)
 
 
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 def test_tilt_classes_hits_the_counts(scale):
     rng = np.random.default_rng(3)
     groups = Groups(np.repeat(np.arange(20), rng.integers(1, 30, 20)))
-    segments = Segments(groups)
+    layout = GroupedLayout(groups)
     labels = rng.integers(0, 4, groups.n_rows)
     count = groups.sum(np.eye(4)[labels]).T
     score = scale * rng.normal(size=(4, groups.n_rows))
-    moved = np.exp(score + segments.spread(tilt_classes(score, count, segments)))
-    assert np.allclose(segments.sum(moved / moved.sum(axis=0)), count, atol=1e-7)
+    moved = np.exp(score + layout.spread(tilt_classes(score, count, layout)))
+    assert np.allclose(layout.sum(moved / moved.sum(axis=0)), count, atol=1e-7)
 
 
 def test_relative_entropy_of_two_classes_is_the_exponent():
@@ -136,8 +136,8 @@ def test_relative_entropy_of_two_classes_is_the_exponent():
     count = share * groups.sizes[:, None]
     bound = _RelativeEntropy(count, groups, None)
     two = np.column_stack([np.zeros(43), score])
-    sums = PoissonBinomial(count[:, 1], Segments(groups))
-    exponent = sums._exponent(score, tilt(score, count[:, 1], Segments(groups))[0])
+    sums = PoissonBinomial(count[:, 1], GroupedLayout(groups))
+    exponent = sums._exponent(score, tilt(score, count[:, 1], GroupedLayout(groups))[0])
     assert np.isclose(bound.value(two), exponent.sum())
 
 

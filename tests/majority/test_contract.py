@@ -11,6 +11,7 @@ from groupwise import (
     HistTrees,
     NaiveGroupClassifier,
     SBoostClassifier,
+    SBoostClassifierCV,
 )
 from groupwise.testing import parametrize_with_group_checks
 
@@ -18,9 +19,10 @@ TREE = DecisionTreeClassifier(max_depth=2)
 
 ESTIMATORS = [
     SBoostClassifier(n_estimators=5),
-    SBoostClassifier(HistTrees(max_depth=1, n_threads=1), gamma=0.5, vote="score", n_estimators=5),
+    SBoostClassifier(HistTrees(max_depth=1, n_jobs=1), gamma=0.5, rule="score", n_estimators=5),
     SBoostClassifier(TREE, n_estimators=5),
     SBoostClassifier(TREE, multiclass="samme", resample=True, n_estimators=5),
+    SBoostClassifierCV(TREE, n_estimators=2, gammas=(0.0, 4.0), cv=2),
     NaiveGroupClassifier(LogisticRegression()),
     NaiveGroupClassifier(LinearSVC(), rule="mean"),
     GroupStatisticsClassifier(LogisticRegression(max_iter=1000)),

@@ -5,22 +5,18 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import HistTrees
-from groupwise.boosting import VoteEnsemble
+from groupwise.boosting import HardLearner, VoteEnsemble
 from groupwise.datasets.users import make_users
-from groupwise.measures import (
-    FBeta,
-    GroupAdaBoostClassifier,
-    MeasureStumps,
-    ROCArea,
-)
-from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.measures import GroupAdaBoostClassifier, MeasureStumps
+from groupwise.metrics import FBeta, ROCArea
 
 
-class Preset:
+class Preset(HardLearner):
     """A weak learner that answers with given votes, and remembers the weights it was given."""
 
     def __init__(self, votes):
@@ -44,23 +40,25 @@ def test_groups_of_one_row_by_hand():
     """Accuracy: alpha = 1/2 ln((1 + phi)/(1 - phi)), D falls by e where f is right."""
     y, X = np.array([0, 0, 1, 1, 0]), np.arange(5.0)[:, None]
     learner = Preset([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]])
-    clf = GroupAdaBoostClassifier(learner, n_estimators=2).fit(X, y)
+    clf = GroupAdaBoostClassifier(learner, measure="accuracy", n_estimators=2).fit(X, y)
     first, second = learner.weights
     np.testing.assert_allclose(first, [0.2] * 5)
     wrong = 1 / (1 + 4 * exp(-1))
     np.testing.assert_allclose(second, [(1 - wrong) / 4] * 4 + [wrong])
     phi = 2 * (1 - wrong) / 4 + wrong
-    np.testing.assert_allclose(clf.hypothesis_measure_, [0.8, phi])
+    np.testing.assert_allclose(clf.history_["hypothesis_measure"], [0.8, phi])
     alphas = [0.5 * log(1.8 / 0.2), 0.5 * log((1 + phi) / (1 - phi))]
     np.testing.assert_allclose(clf.estimator_weights_, alphas)
     # f_1 is right on four rows; f_2 = alpha_1 h_1 + alpha_2 h_2 keeps the sign of h_1
     assert alphas[0] > alphas[1]
-    np.testing.assert_allclose(clf.measure_, [0.8, 0.8])
+    np.testing.assert_allclose(clf.history_["measure"], [0.8, 0.8])
     # zeta_1 = E(f_1) - 0 - alpha_1 E(h_1) is smallest where h_1 is right; zeta_2 where h_2 is
     zeta = [1 - alphas[0], -alphas[1]]
     first_bound = exp(-zeta[0]) * sqrt(1 - 0.8**2)
-    np.testing.assert_allclose(clf.bound_[0], 1 - first_bound)
-    np.testing.assert_allclose(clf.bound_[1], 1 - first_bound * exp(-zeta[1]) * sqrt(1 - phi**2))
+    np.testing.assert_allclose(clf.history_["bound"][0], 1 - first_bound)
+    np.testing.assert_allclose(
+        clf.history_["bound"][1], 1 - first_bound * exp(-zeta[1]) * sqrt(1 - phi**2)
+    )
     assert clf.n_distinct_ == 2
 
 
@@ -70,7 +68,7 @@ def test_a_group_counts_once_and_its_rows_share_the_weight():
     clf.fit(np.zeros((4, 1)), [1, 1, 0, 1], groups=["a", "a", "a", "b"])
     np.testing.assert_allclose(learner.weights[0], [1 / 6, 1 / 6, 1 / 6, 1 / 2])
     f_a = 2 / 3  # one of two positives found, nothing wrong
-    np.testing.assert_allclose(clf.hypothesis_measure_, [(f_a + 1) / 2])
+    np.testing.assert_allclose(clf.history_["hypothesis_measure"], [(f_a + 1) / 2])
     D = np.exp([-f_a, -1.0])
     np.testing.assert_allclose(clf.group_weights_, D / D.sum())
 
@@ -119,20 +117,20 @@ def test_agrees_with_a_plain_loop(seed):
 def test_theorem_1_holds_in_every_round(measure, seed):
     u = make_users(15, n_rows=30, positive=0.2, random_state=seed)
     for estimator in (
-        HistTrees(2, n_threads=1),
+        HistTrees(2, n_jobs=1),
         DecisionTreeClassifier(max_depth=2, max_features=2),
     ):
         clf = GroupAdaBoostClassifier(
             estimator, measure=measure, n_estimators=15, random_state=seed
         ).fit(u.X, u.y, groups=u.groups)
-        assert (clf.measure_ >= clf.bound_ - 1e-12).all()
-        assert clf.measure_[-1] == pytest.approx(clf.score(u.X, u.y, groups=u.groups))
+        assert (clf.history_["measure"] >= clf.history_["bound"] - 1e-12).all()
+        assert clf.history_["measure"][-1] == pytest.approx(clf.score(u.X, u.y, groups=u.groups))
 
 
 def test_the_exact_algorithm_hardly_reweights():
     """D n stays within a factor of e, and deterministic trees repeat: what the docstring says."""
     u = make_users(40, random_state=0)
-    clf = GroupAdaBoostClassifier(HistTrees(2, n_threads=1), n_estimators=30)
+    clf = GroupAdaBoostClassifier(HistTrees(2, n_jobs=1), measure="accuracy", n_estimators=30)
     clf.fit(u.X, u.y, groups=u.groups)
     assert clf.group_weights_.max() / clf.group_weights_.min() <= np.e
     assert clf.n_distinct_ <= 5
@@ -142,7 +140,7 @@ def test_a_perfect_hypothesis_ends_the_run():
     X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
     clf = GroupAdaBoostClassifier(n_estimators=20).fit(X, y, groups=np.arange(8) % 2)
     assert len(clf.estimator_weights_) == 1 and np.isfinite(clf.estimator_weights_).all()
-    assert clf.measure_[0] == 1 and clf.bound_[0] <= 1
+    assert clf.history_["measure"][0] == 1 and clf.history_["bound"][0] <= 1
     assert clf.score(X, y, groups=np.arange(8) % 2) == 1
 
 
@@ -152,7 +150,7 @@ def test_stages_end_in_the_model():
     stages = list(clf.staged_decision_function(u.X))
     np.testing.assert_allclose(stages[-1], clf.decision_function(u.X), atol=1e-12)
     scores = list(clf.staged_score(u.X, u.y, groups=u.groups))
-    np.testing.assert_allclose(scores, clf.measure_)
+    np.testing.assert_allclose(scores, clf.history_["measure"])
     proba = clf.predict_proba(u.X)
     np.testing.assert_array_equal(clf.predict(u.X), (stages[-1] > 0).astype(int))
     assert (proba >= 0).all() and (proba <= 1).all()
@@ -166,10 +164,10 @@ def test_more_classes():
     clf = GroupAdaBoostClassifier(measure="f1", n_estimators=10, random_state=0)
     clf.fit(X, y, groups=groups)
     assert clf.decision_function(X).shape == (300, 3)
-    assert clf.score(X, y, groups=groups) == pytest.approx(clf.measure_[-1])
-    assert clf.measure_[-1] > 0.6
+    assert clf.score(X, y, groups=groups) == pytest.approx(clf.history_["measure"][-1])
+    assert clf.history_["measure"][-1] > 0.6
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
-    assert (clf.measure_ >= clf.bound_).all()
+    assert (clf.history_["measure"] >= clf.history_["bound"]).all()
     with pytest.raises(ValueError, match="is for two classes, y holds 3"):
         GroupAdaBoostClassifier(measure="roc_area").fit(X, y, groups=groups)
 
@@ -180,7 +178,7 @@ def test_groups_left_out_have_no_weight():
     measure = FBeta(without_positives="skip")
     clf = GroupAdaBoostClassifier(measure=measure, n_estimators=3).fit(X, y, groups=groups)
     assert clf.group_weights_[2] == 0 and clf.group_weights_.sum() == pytest.approx(1)
-    assert (clf.measure_ >= clf.bound_).all()
+    assert (clf.history_["measure"] >= clf.history_["bound"]).all()
     with pytest.raises(ValueError, match="leaves out every group"):
         GroupAdaBoostClassifier(measure=ROCArea(without_positives="skip")).fit(X, y)
 
@@ -210,8 +208,10 @@ def test_stumps_find_the_best_of_all(measure, sparse):
         for cut in [-np.inf, *np.unique(X[:, j])]
         for sign in (-1, 1)
     )
-    assert clf.hypothesis_measure_[0] == pytest.approx(best)
-    np.testing.assert_allclose(list(clf.staged_score(X, u.y, groups=u.groups)), clf.measure_)
+    assert clf.history_["hypothesis_measure"][0] == pytest.approx(best)
+    np.testing.assert_allclose(
+        list(clf.staged_score(X, u.y, groups=u.groups)), clf.history_["measure"]
+    )
 
 
 def test_stumps_with_many_values_constant_columns_and_groups_left_out():
@@ -222,7 +222,7 @@ def test_stumps_with_many_values_constant_columns_and_groups_left_out():
         MeasureStumps(4), measure=FBeta(without_positives="skip"), n_estimators=3
     ).fit(np.vstack([X, X[:1]]), y, groups=groups)
     assert clf.ensemble_.feature.max() < X.shape[1] - 1
-    assert 0 < clf.hypothesis_measure_[0] <= 1
+    assert 0 < clf.history_["hypothesis_measure"][0] <= 1
 
 
 def test_stumps_refuse_what_they_cannot_do():
@@ -230,7 +230,9 @@ def test_stumps_refuse_what_they_cannot_do():
     with pytest.raises(ValueError, match="measure of counts"):
         GroupAdaBoostClassifier(MeasureStumps(), measure="ndcg").fit(u.X, u.y, groups=u.groups)
     with pytest.raises(ValueError, match="two classes, not 3"):
-        GroupAdaBoostClassifier(MeasureStumps()).fit(u.X, np.arange(len(u.y)) % 3)
+        GroupAdaBoostClassifier(MeasureStumps(), measure="accuracy").fit(
+            u.X, np.arange(len(u.y)) % 3
+        )
 
 
 def test_bad_parameters():
@@ -238,5 +240,5 @@ def test_bad_parameters():
         GroupAdaBoostClassifier(n_estimators=0).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="measure must be"):
         GroupAdaBoostClassifier(measure="f3").fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(NotImplementedError):
-        BaseMeasureClassifier().decision_function(None)
+    with pytest.raises(NotFittedError):
+        GroupAdaBoostClassifier().decision_function([[0.0]])

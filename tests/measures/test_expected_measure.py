@@ -13,12 +13,12 @@ from groupwise.datasets.users import make_users
 from groupwise.measures import (
     BoostedRowsClassifier,
     ExpectedMeasureClassifier,
-    FBeta,
     add_relative_features,
 )
-from groupwise.measures.expected import best_f_cuts, with_own_shares
+from groupwise.measures.decision import best_f_cuts, with_own_shares
+from groupwise.metrics import FBeta
 
-FAST = BoostedRowsClassifier(n_estimators=30, n_threads=1)
+FAST = BoostedRowsClassifier(n_estimators=30, n_jobs=1)
 
 
 def enumerate_f(p, beta):
@@ -50,7 +50,7 @@ def test_best_labelling_of_all(seed, beta):
         assert cuts.value[g] == pytest.approx(value, abs=1e-10)
         log_odds = np.log(p[rows] / (1 - p[rows]))
         np.testing.assert_array_equal(log_odds > cuts.cut[g], said == 1)
-        assert cuts.n_said[g] == said.sum()
+        assert cuts.n_pred[g] == said.sum()
 
 
 def test_many_positives_against_sampling():
@@ -69,14 +69,14 @@ def test_many_positives_against_sampling():
 def test_a_group_of_one_row_is_decided_by_its_likelier_class():
     p = np.array([0.2, 0.4999, 0.5, 0.5001, 0.9])
     cuts = best_f_cuts(p, Groups.singletons(5))
-    assert cuts.n_said.tolist() == [0, 0, 0, 1, 1]
+    assert cuts.n_pred.tolist() == [0, 0, 0, 1, 1]
     np.testing.assert_allclose(cuts.value, np.maximum(p, 1 - p))
 
 
 def test_equal_chances_are_decided_alike_and_order_does_not_matter():
     p = np.array([0.3, 0.3, 0.3, 0.01, 0.3])
     cuts = best_f_cuts(p, Groups(np.zeros(5)))
-    assert cuts.n_said[0] in (0, 4)
+    assert cuts.n_pred[0] in (0, 4)
     rng = np.random.default_rng(1)
     p, ids = rng.uniform(size=60), rng.integers(6, size=60)
     order = rng.permutation(60)
@@ -86,9 +86,9 @@ def test_equal_chances_are_decided_alike_and_order_does_not_matter():
 
 def test_groups_that_must_have_a_positive_get_one():
     p, groups = np.array([0.01, 0.02, 0.001]), Groups([0, 0, 1])
-    assert best_f_cuts(p, groups).n_said.tolist() == [0, 0]
-    assert best_f_cuts(p, groups, may_be_empty=False).n_said.min() == 1
-    assert best_f_cuts(np.array([0.0, 1.0]), groups=Groups([0, 0])).n_said.tolist() == [1]
+    assert best_f_cuts(p, groups).n_pred.tolist() == [0, 0]
+    assert best_f_cuts(p, groups, may_be_empty=False).n_pred.min() == 1
+    assert best_f_cuts(np.array([0.0, 1.0]), groups=Groups([0, 0])).n_pred.tolist() == [1]
 
 
 def test_the_classifier_decides_by_the_cuts():
@@ -100,7 +100,7 @@ def test_the_classifier_decides_by_the_cuts():
     p = clf.predict_proba(u.X)[:, 1]
     cuts = best_f_cuts(p, Groups(u.groups), may_be_empty=False)
     predicted = clf.predict(u.X, groups=u.groups)
-    np.testing.assert_array_equal(np.bincount(u.groups, predicted), cuts.n_said)
+    np.testing.assert_array_equal(np.bincount(u.groups, predicted), cuts.n_pred)
     value = FBeta()(u.y, predicted, u.groups).mean()
     assert clf.score(u.X, u.y, groups=u.groups) == pytest.approx(value)
     np.testing.assert_array_equal(clf.predict(u.X), (p > 0.5).astype(int))
@@ -174,18 +174,40 @@ def test_measures_and_estimators():
         ExpectedMeasureClassifier(FAST).fit(u.X, np.arange(len(u.y)) % 3)
 
 
+def test_prediction_reads_fitted_state_only():
+    u = make_users(20, n_rows=40, random_state=1)
+    clf = ExpectedMeasureClassifier(GaussianNB(), random_state=0).fit(u.X, u.y, groups=u.groups)
+    before = clf.decision_function(u.X, groups=u.groups)
+    clf.set_params(measure=FBeta(beta=3.0), strength=1.0)
+    np.testing.assert_array_equal(clf.decision_function(u.X, groups=u.groups), before)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"loss": "hinge"}, "loss must be"),
+        ({"n_estimators": 0}, "n_estimators must be"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes must be"),
+        ({"max_features": 1.5}, "max_features must be"),
+        ({"balance_groups": "yes"}, "balance_groups must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ],
+)
+def test_parameters_of_boosted_rows_are_checked(changed, message):
+    with pytest.raises(ValueError, match=message):
+        BoostedRowsClassifier(**changed).fit([[0.0], [1.0]], [0, 1])
+
+
 def test_lambdarank_orders_groups():
     u = make_users(40, n_rows=50, positive=0.2, random_state=2)
     shuffled = np.random.default_rng(0).permutation(len(u.y))
     X, y, groups = u.X[shuffled], u.y[shuffled], u.groups[shuffled]
     clf = BoostedRowsClassifier(
-        "lambdarank", measure="ndcg", n_estimators=30, n_threads=1, balance_groups=True
+        "lambdarank", measure="ndcg", n_estimators=30, n_jobs=1, balance_groups=True
     ).fit(X, y, groups=groups)
     assert clf.score(X, y, groups=groups) > 0.8
     with pytest.raises(ValueError, match="two classes here, y holds 3"):
         BoostedRowsClassifier("lambdarank").fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match="objective must be"):
-        BoostedRowsClassifier("hinge").fit(X, y)
 
 
 def test_balanced_groups_count_once():
@@ -194,8 +216,8 @@ def test_balanced_groups_count_once():
     X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
     groups = np.repeat([0, 1], 100)
     big = np.concatenate([np.arange(100), np.tile(np.arange(100, 200), 5)])
-    options = {"n_estimators": 5, "n_threads": 1, "balance_groups": True, "min_leaf_rows": 1}
-    clf = BoostedRowsClassifier(max_leaves=4, random_state=0, **options)
+    options = {"n_estimators": 5, "n_jobs": 1, "balance_groups": True, "min_samples_leaf": 1}
+    clf = BoostedRowsClassifier(max_leaf_nodes=4, random_state=0, **options)
     one = clf.fit(X, y, groups=groups).predict_proba(X)
     many = clf.fit(X[big], y[big], groups=groups[big]).predict_proba(X)
     assert np.abs(one - many).mean() < 0.02

@@ -6,8 +6,10 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import HistTrees
+from groupwise.boosting import HardLearner
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, FocusedAdaBoostClassifier
+from groupwise.measures import FocusedAdaBoostClassifier
+from groupwise.metrics import FBeta
 
 TREE = DecisionTreeClassifier(max_depth=2, random_state=0)
 
@@ -28,14 +30,14 @@ def test_without_focus_cost_and_balance_it_is_adaboost(n_classes):
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
 
 
-class Recorder:
+class Recorder(HardLearner):
     """Trees that remember the weights they were given."""
 
     def __init__(self):
         self.weights = []
 
     def bind(self, X):
-        self.bound = HistTrees(1, n_threads=1).bind(X)
+        self.bound = HistTrees(1, n_jobs=1).bind(X)
         return self
 
     def start(self, n_classes, rng, *, resample):
@@ -69,39 +71,52 @@ def test_weights_of_the_second_round_by_hand():
 def test_held_out_groups_choose_the_rounds():
     u = make_users(30, n_rows=60, random_state=1)
     clf = FocusedAdaBoostClassifier(
-        HistTrees(3, n_threads=1), n_estimators=40, validation_fraction=0.3, random_state=0
+        HistTrees(3, n_jobs=1),
+        n_estimators=40,
+        early_stopping=True,
+        validation_fraction=0.3,
+        random_state=0,
     ).fit(u.X, u.y, groups=u.groups)
-    assert len(clf.validation_measure_) == len(clf.measure_)
-    assert len(clf.estimator_weights_) == np.argmax(clf.validation_measure_) + 1
+    assert len(clf.history_["validation_measure"]) == len(clf.history_["measure"])
+    assert len(clf.estimator_weights_) == np.argmax(clf.history_["validation_measure"]) + 1
     stages = list(clf.staged_score(u.X, u.y, groups=u.groups))
-    assert len(stages) == len(clf.estimator_weights_)
+    assert len(stages) == len(clf.estimator_weights_) == clf.n_iter_
     assert stages[-1] == pytest.approx(clf.score(u.X, u.y, groups=u.groups))
 
 
 def test_perfect_and_hopeless_hypotheses_end_the_run():
     X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
     assert len(FocusedAdaBoostClassifier(n_estimators=9).fit(X, y).estimator_weights_) == 1
-    hopeless = FocusedAdaBoostClassifier(n_estimators=9, validation_fraction=0.5, random_state=0)
+    hopeless = FocusedAdaBoostClassifier(
+        n_estimators=9, early_stopping=True, validation_fraction=0.5, random_state=0
+    )
     hopeless.fit(np.zeros((8, 1)), np.tile([0, 1], 4), groups=np.repeat([0, 1], 4))
-    assert len(hopeless.estimator_weights_) == 0
+    assert len(hopeless.estimator_weights_) == hopeless.n_iter_ == 0
+    assert hopeless.history_["validation_measure"].shape == (0,)
     np.testing.assert_allclose(hopeless.predict_proba(X), 0.5)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
-    [({"n_estimators": 0}, "n_estimators"), ({"focus": -1}, "focus"), ({"cost": 0}, "cost")],
+    [
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"focus": -1}, "focus"),
+        ({"cost": 0}, "cost"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"early_stopping": None}, "early_stopping"),
+    ],
 )
 def test_bad_parameters(changed, message):
     with pytest.raises(ValueError, match=message):
         FocusedAdaBoostClassifier(**changed).fit([[0.0], [1.0]], [0, 1])
 
 
-@pytest.mark.parametrize("estimator", [HistTrees(2, n_threads=1), TREE])
-def test_confident_votes_obey_the_bound_of_boosting(estimator):
+@pytest.mark.parametrize("estimator", [HistTrees(2, n_jobs=1), TREE])
+def test_soft_votes_obey_the_bound_of_boosting(estimator):
     """Mean of exp(-y f) is at most the product of 2 sqrt(eps (1 - eps)), every round."""
     u = make_users(20, n_rows=30, positive=0.3, random_state=1)
     clf = FocusedAdaBoostClassifier(
-        estimator, hypotheses="confident", focus=0, balance_groups=False, n_estimators=15
+        estimator, hypotheses="soft", focus=0, balance_groups=False, n_estimators=15
     ).fit(u.X, u.y, groups=u.groups)
     error = 1.0 / (1.0 + np.exp(2.0 * clf.estimator_weights_))  # of alpha = log((1 - e) / e) / 2
     bound = np.cumprod(2.0 * np.sqrt(error * (1.0 - error)))
@@ -109,18 +124,18 @@ def test_confident_votes_obey_the_bound_of_boosting(estimator):
     loss = [np.exp(-sign * score).mean() for score in clf.staged_decision_function(u.X)]
     assert (np.array(loss) <= bound + 1e-4).all()
     assert bound[-1] < 0.95
-    confident = next(iter(clf.staged_decision_function(u.X)))
-    assert len(np.unique(np.abs(confident).round(6))) > 1  # leaves differ in how sure they are
+    soft = next(iter(clf.staged_decision_function(u.X)))
+    assert len(np.unique(np.abs(soft).round(6))) > 1  # leaves differ in how sure they are
 
 
-def test_confident_votes_of_three_classes():
+def test_soft_votes_of_three_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
-    clf = FocusedAdaBoostClassifier(hypotheses="confident", measure="accuracy", n_estimators=10)
+    clf = FocusedAdaBoostClassifier(hypotheses="soft", measure="accuracy", n_estimators=10)
     y = X.argmax(axis=1)
     assert clf.fit(X, y, groups=rng.integers(9, size=300)).score(X, y) > 0.8
 
 
 def test_unknown_kind_of_hypotheses():
-    with pytest.raises(ValueError, match="'hard' or 'confident', got 'soft'"):
-        FocusedAdaBoostClassifier(hypotheses="soft").fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="one of 'hard', 'soft', got 'confident'"):
+        FocusedAdaBoostClassifier(hypotheses="confident").fit([[0.0], [1.0]], [0, 1])

@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 
 from groupwise import Groups
 from groupwise.datasets.users import make_users
-from groupwise.measures import FBeta, ThresholdTunedClassifier, get_measure
+from groupwise.measures import ExpectedMeasureClassifier, ThresholdTunedClassifier
 from groupwise.measures.threshold import best_threshold
+from groupwise.metrics import FBeta, get_measure
+from groupwise.model_selection import WholeGroupKFold, WholeGroupShuffleSplit
 
 
 @pytest.mark.parametrize("name", ["f1", "accuracy", "balanced_accuracy", "matthews"])
@@ -46,3 +50,26 @@ def test_two_classes_only():
     u = make_users(10, random_state=0)
     with pytest.raises(ValueError, match="Only binary"):
         ThresholdTunedClassifier(GaussianNB()).fit(u.X, np.arange(len(u.y)) % 3, groups=u.groups)
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [ThresholdTunedClassifier(GaussianNB(), cv=3), ExpectedMeasureClassifier(GaussianNB(), cv=3)],
+    ids=lambda clf: type(clf).__name__,
+)
+def test_cv_is_a_number_or_a_splitter(clf):
+    u = make_users(12, n_rows=30, random_state=0)
+    given = {"X": u.X, "y": u.y, "groups": u.groups}
+    rng = np.random.RandomState(3)  # the folds come first
+    by_number = clone(clf).set_params(random_state=3).fit(**given)
+    splitter = WholeGroupKFold(3, stratify=False, random_state=rng)
+    by_splitter = clone(clf).set_params(cv=splitter, random_state=0).fit(**given)
+    assert by_splitter.held_out_measure_ == by_number.held_out_measure_
+    for cv, message in (
+        (1, "cv must be a whole number"),
+        ("three", "a number of folds or a splitter"),
+        (WholeGroupShuffleSplit(2, stratify=False), "must test every row once"),
+        (KFold(2), "cv divides group"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(clf).set_params(cv=cv).fit(**given)

@@ -34,6 +34,17 @@ def test_timeline_bars_are_the_rows_weights(sessions, clf):
         TimelineDisplay.from_estimator(clf, sessions.X, groups=sessions.groups, group="nobody")
 
 
+def test_timeline_and_reliability_of_a_model_that_decides_by_groups(above_group_mean):
+    X, groups = np.array([[1.0], [3.0], [8.0], [9.0]]), np.array(["a", "a", "b", "b"])
+    y = np.array(["lo", "hi", "lo", "hi"])
+    clf = above_group_mean.fit(X, y)
+    clf.classes_ = np.array(["lo", "hi"])
+    display = TimelineDisplay.from_estimator(clf, X, groups=groups, group="b")
+    assert display.predicted.tolist() == ["lo", "hi"]
+    assert ReliabilityDisplay.from_estimator(clf, X, y, groups=groups).right.sum() == 4
+    assert ReliabilityDisplay.from_estimator(clf, X, y).right.sum() == 2
+
+
 def test_timeline_without_weights_on_given_axes():
     ax = Figure().subplots()
     display = TimelineDisplay.from_predictions(["a", "b", "a"], name="s7", ax=ax)
@@ -81,7 +92,9 @@ def test_margins_are_scores_towards_the_label(sessions, clf):
 
 def test_weights_of_source_rows():
     d = make_shifted_domains(random_state=0)
-    clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)
+    clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target").fit(
+        d.X, d.y, domains=d.domains
+    )
     display = SourceRowsDisplay.from_estimator(clf, domains=d.domains)
     for line, (name, weight) in zip(display.ax_.lines, display.weights.items(), strict=True):
         inside = clf.row_weights_[np.asarray(d.domains) == name] / clf.row_weights_.mean()

@@ -6,8 +6,7 @@ import pytest
 
 from groupwise.exceptions import GroupDataError
 from groupwise.presence import DPBoostClassifier, Stumps
-from groupwise.presence._disjunctions import presence
-from groupwise.presence._program import Settings, solve
+from groupwise.presence.program import ProgramSettings, present_rows, solve_program
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +60,12 @@ def test_a_group_that_may_have_any_class_costs_nothing():
 
     X = np.array([[0.0], [1.0], [5.0]])
     table = np.array([[1, 0], [0, 1], [1, 1]], dtype=bool)
-    with_it = presence(table, Groups([0, 1, 2]), np.zeros(3, bool), 1.0)
-    without = presence(table[:2], Groups([0, 1]), np.zeros(2, bool), 1.0)
+    with_it = present_rows(table, Groups([0, 1, 2]), np.zeros(3, bool), 1.0)
+    without = present_rows(table[:2], Groups([0, 1]), np.zeros(2, bool), 1.0)
     cost = [
-        solve(p, Stumps().bind(X[: p.n_rows]), Settings(exact=True), np.random.RandomState(0))
+        solve_program(
+            p, Stumps().bind(X[: p.n_rows]), ProgramSettings(exact=True), np.random.RandomState(0)
+        )
         for p in (with_it, without)
     ]
     assert cost[0].incumbent.cost == pytest.approx(cost[1].incumbent.cost)

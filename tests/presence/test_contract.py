@@ -1,4 +1,4 @@
-"""Every public estimator of the room: scikit-learn's checks and the library's own."""
+"""Every public estimator of the package: scikit-learn's checks and the library's own."""
 
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -38,9 +38,9 @@ ESTIMATORS = [
     GroupVoteClassifier(),
 ]
 VARIANTS = [
-    LPBoostClassifier(HistTrees(2, n_threads=1), n_asked=5),
-    LPBoostClassifier(DecisionTreeClassifier(max_depth=2), n_asked=5),
-    DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_starts=1),
+    LPBoostClassifier(HistTrees(2, n_jobs=1), max_queries=5),
+    LPBoostClassifier(DecisionTreeClassifier(max_depth=2), max_queries=5),
+    DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_restarts=1),
     MISVMClassifier(n_components=20),
 ]
 

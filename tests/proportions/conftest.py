@@ -3,7 +3,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 from threadpoolctl import threadpool_limits
 
-from groupwise.datasets.aggregates import AggregateData, make_aggregates
+from groupwise.datasets import AggregateData, make_aggregates
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from groupwise.datasets.aggregates import (
     make_aggregates,
 )
 from groupwise.exceptions import GroupDataError
-from groupwise.plotting.proportions import SharesDisplay
+from groupwise.plotting.shares import SharesDisplay
 
 
 @pytest.mark.parametrize("randomness", [0.0, 0.4, 1.0])
@@ -51,13 +51,11 @@ def test_refusals():
 
 
 def test_loaders(real_data):
-    X, y = load_ionosphere()
-    assert X.shape == (351, 34)
-    assert (y == "g").sum() == 225
-    table, y = load_adult()
-    assert (table.shape[1], y.sum()) == (14, 11687)
-    table, y = load_bank()
-    assert (table.shape, y.sum()) == ((4521, 16), 521)
+    ionosphere, adult, bank = load_ionosphere(), load_adult(), load_bank()
+    assert ionosphere.X.shape == (351, 34)
+    assert (ionosphere.y == "g").sum() == 225
+    assert (adult.X.shape[1], adult.y.sum()) == (14, 11687)
+    assert (bank.X.shape, bank.y.sum()) == ((4521, 16), 521)
     unit = load_ecological("matproii")
     left = unit["x"] * unit["tb"] + (1 - unit["x"]) * unit["tw"]
     assert np.abs(left - unit["t"]).median() < 0.01  # the cells add up to the margin

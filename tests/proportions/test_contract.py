@@ -1,4 +1,4 @@
-"""Every public estimator of the room: scikit-learn's checks, the library's, and the room's own."""
+"""Every public estimator of the package: scikit-learn's checks, the library's, and its own."""
 
 from importlib.util import find_spec
 
@@ -34,7 +34,7 @@ CLASSIFIERS = [
     ManifoldAOCClassifierCV(lambdas=(1e-2, 1.0), **SMALL),
     KNNAOCClassifier(),
     SVMAOCClassifier(n_restarts=1),
-    KernelCountClassifier(penalties=(0.1,), cv=2, **SMALL),
+    KernelCountClassifier(alphas=(0.1,), cv=2, **SMALL),
     MeanMapClassifier(),
     LaplacianMeanMapClassifier(),
     EasyLLPClassifier(),
@@ -45,10 +45,10 @@ if find_spec("torch"):
 
 VARIANTS = [
     ManifoldAOCClassifier("row", "l1", gamma2=0.1),
-    ManifoldAOCClassifier("group", "l2", gamma2=0.1, bias=False),
+    ManifoldAOCClassifier("group", "l2", gamma2=0.1, fit_intercept=False),
     ManifoldAOCClassifier(n_components=30, gamma2=0.05),
     MeanMapClassifier(n_components=30),
-    KernelCountClassifier(penalties=(0.1,), cv=2, widths=(1.0,), rhos=(0.0,), n_components=20),
+    KernelCountClassifier(alphas=(0.1,), cv=2, widths=(1.0,), rhos=(0.0,), n_components=20),
 ]
 
 DRAWS_BY_POSITION = "landmarks are drawn by position: another order is another sample"

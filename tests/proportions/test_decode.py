@@ -7,7 +7,7 @@ import pytest
 
 from groupwise import Groups
 from groupwise.proportions import decode_counts
-from groupwise.proportions._decode import project_simplex
+from groupwise.proportions.decode import project_simplex
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

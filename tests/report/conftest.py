@@ -48,7 +48,7 @@ def results(frame, tmp_path_factory):
         "measure": result_of(frame, folder / "c", ["boosted-rows"], "measure", label=("hit",),
                              measure="f1", **visit),
         "transfer": result_of(frame, folder / "d", ["tradaboost"], "transfer", group=None,
-                              label=("hit",), domain="site", target="new"),
+                              label=("hit",), domain="site", target_domain="new"),
     }  # fmt: skip
 
 

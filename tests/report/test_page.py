@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -55,7 +56,7 @@ def test_the_page_is_whole_and_needs_nothing_else(results, texts, kind):
     assert len(page.ids) == len(set(page.ids))
     assert all(address.startswith(("#", "data:")) for address in page.addresses)
     assert "url(http" not in text and "@import" not in text
-    for shown in (result.about["fingerprint"], "groupwise compare ...", "scikit-learn 1"):
+    for shown in (result.about.fingerprint, "groupwise compare ...", "scikit-learn 1"):
         assert shown in text
     best = leaderboard(result).iloc[0]
     assert f"{best['score']:.3f}" in text and f"{best['low']:.3f}" in text
@@ -98,6 +99,6 @@ def test_large_results_are_cut_and_say_so(results, monkeypatch):
 
 def test_settings_and_reasons_are_shown(results):
     result = results["majority"]
-    methods = {k: [f | {"params": {"gamma": 4.0}} for f in v] for k, v in result.methods.items()}
+    methods = {k: [replace(f, params={"gamma": 4.0}) for f in v] for k, v in result.methods.items()}
     text = render(Result(result.about, methods, {"mlp": "needs torch, which is not installed"}))
     assert "gamma = 4.0" in text and "needs torch, which is not installed" in text

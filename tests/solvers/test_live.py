@@ -21,7 +21,8 @@ def test_a_grown_program_is_the_program_built_at_once(seed, method):
     solution = program.solve(method)
     expected = linprog(cost, A_ub=-A, b_ub=-b)
     assert solution.objective == pytest.approx(expected.fun, abs=1e-7)
-    assert solution.is_certified(1e-6) and solution.bound == pytest.approx(expected.fun, abs=1e-6)
+    assert solution.certificate.is_optimal(1e-6)
+    assert solution.certificate.dual == pytest.approx(expected.fun, abs=1e-6)
     np.testing.assert_allclose(program.recompute(solution), 0.0, atol=1e-7)
 
 
@@ -47,8 +48,8 @@ def test_a_stalled_method_hands_over_and_the_solution_says_so():
     program.add_columns(np.ones(30))
     program.add_rows(A, lower=1.0)
     solution = program.solve()
-    assert solution.method == "interior" and solution.why == "optimal"
-    assert solution.is_certified(1e-5)
+    assert solution.method == "interior" and solution.status == "optimal"
+    assert solution.certificate.is_optimal(1e-5)
     assert solution.objective == pytest.approx(linprog(np.ones(30), -A, -np.ones(40)).fun)
 
 
@@ -78,5 +79,5 @@ def test_time_is_a_reason_to_stop():
     program = LiveProgram()
     program.add_columns(np.ones(200))
     program.add_rows(rng.uniform(0, 1, size=(300, 200)), lower=1.0)
-    assert program.solve(time_limit=0.0).why == "time limit"
-    assert program.solve().why == "optimal"
+    assert program.solve(time_limit=0.0).status == "time limit"
+    assert program.solve().status == "optimal"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from groupwise.boosting.classifiers import vote_coding
-from groupwise.datasets.transfer import TransferData, make_shifted_domains
+from groupwise.boosting.votes import vote_coding
+from groupwise.datasets import TransferData, make_shifted_domains
 
 
 class ScriptedLearner(BaseEstimator):
@@ -32,7 +32,9 @@ class ScriptedLearner(BaseEstimator):
     def combine(self, weights: Sequence[float]) -> "ScriptedVotes":
         return ScriptedVotes([np.asarray(o) for o in self.outputs], list(weights), self.n_classes)
 
-    def confident(self) -> "ScriptedLearner":
+    accepts_nan = False
+
+    def soft(self) -> "ScriptedLearner":
         return self
 
     def __sklearn_clone__(self) -> "ScriptedLearner":
@@ -55,6 +57,9 @@ class ScriptedVotes:
             vote = output @ coding if output.ndim == 2 else coding[output]
             total = total + weight * vote
             yield total
+
+    def tail(self, first: int) -> "ScriptedVotes":
+        return ScriptedVotes(self.outputs[first:], self.weights[first:], self.n_classes)
 
 
 @pytest.fixture

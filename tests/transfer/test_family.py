@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from groupwise import HistTrees
+from groupwise.boosting import LinearLearner, boost
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.transfer import (
     BalancedTransferClassifier,
     FeatureAugmentationClassifier,
-    LinearLearner,
     MultiSourceTrAdaBoostClassifier,
     TaskTrAdaBoostClassifier,
     TrAdaBoostClassifier,
@@ -23,7 +24,7 @@ from groupwise.transfer import (
 )
 from groupwise.transfer.augmentation import augment
 from groupwise.transfer.regression import adjusted_errors, weighted_median
-from groupwise.transfer.task import _pick
+from groupwise.transfer.task import _Kept, _PhaseTwo
 from groupwise.transfer.two_stage import _shift_weight
 
 
@@ -44,7 +45,7 @@ def test_multisource_round_by_hand(scripted):
     domains = ["a", "b", "t", "t", "t", "t"]
     worse, better = np.array([1, 0, 0, 0, 0, 0]), np.array([0, 0, 0, 1, 0, 0])
     learner = scripted([worse, better])
-    clf = MultiSourceTrAdaBoostClassifier(learner, n_estimators=1, target="t")
+    clf = MultiSourceTrAdaBoostClassifier(learner, n_estimators=1, target_domain="t")
     clf.fit(X, y, domains=domains)
     assert clf.sources_.tolist() == ["b"]
     np.testing.assert_allclose(learner.seen[0], np.array([1, 0, 1, 1, 1, 1]) / 6, rtol=1e-12)
@@ -60,8 +61,12 @@ def test_multisource_round_by_hand(scripted):
 @pytest.mark.parametrize("learner", [None, LinearLearner()], ids=repr)
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
 def test_multisource_with_one_source_is_tradaboost(learner, shifted):
-    one = MultiSourceTrAdaBoostClassifier(learner, n_estimators=8, target="target", random_state=0)
-    two = TrAdaBoostClassifier(learner, n_estimators=8, target="target", vote="all", random_state=0)
+    one = MultiSourceTrAdaBoostClassifier(
+        learner, n_estimators=8, target_domain="target", random_state=0
+    )
+    two = TrAdaBoostClassifier(
+        learner, n_estimators=8, target_domain="target", vote="all", random_state=0
+    )
     for clf in (one, two):
         clf.fit(shifted.X, shifted.y, domains=shifted.domains)
     np.testing.assert_allclose(one.decision_function(shifted.X), two.decision_function(shifted.X))
@@ -69,20 +74,18 @@ def test_multisource_with_one_source_is_tradaboost(learner, shifted):
     np.testing.assert_allclose(stages, list(two.staged_decision_function(shifted.X)))
 
 
-@pytest.mark.parametrize(
-    "learner", [HistTrees(2, n_threads=1), DecisionTreeClassifier(max_depth=2)]
-)
+@pytest.mark.parametrize("learner", [HistTrees(2, n_jobs=1), DecisionTreeClassifier(max_depth=2)])
 def test_multisource_passes_over_a_harmful_source(learner, two_sources):
     X, y, domains = two_sources
     clf = MultiSourceTrAdaBoostClassifier(
-        learner, n_estimators=8, target="target", random_state=0
+        learner, n_estimators=8, target_domain="target", random_state=0
     ).fit(X, y, domains=domains)
     assert clf.sources_[0] == "source"
     assert len(list(clf.staged_predict(X))) == len(clf.sources_)
     test = make_shifted_domains(0, 1000, angle=10, noise=0.0, random_state=9)
-    both = TrAdaBoostClassifier(learner, n_estimators=8, target="target", random_state=0).fit(
-        X, y, domains=domains
-    )
+    both = TrAdaBoostClassifier(
+        learner, n_estimators=8, target_domain="target", random_state=0
+    ).fit(X, y, domains=domains)
     assert clf.score(test.X, test.y) > both.score(test.X, test.y)
 
 
@@ -98,15 +101,22 @@ def test_multisource_without_sources_is_adaboost(shifted):
 def test_multisource_no_better_than_chance(scripted):
     learner = scripted([np.zeros(6, int)] * 4)
     with pytest.raises(GroupDataError, match="no source's first hypothesis"):
-        MultiSourceTrAdaBoostClassifier(learner, target="t").fit(
+        MultiSourceTrAdaBoostClassifier(learner, target_domain="t").fit(
             np.zeros((6, 1)), [0, 1, 1, 1, 2, 2], domains=list("abtttt")
         )
+
+
+def pick(loss, weight, n_rounds, n_classes):
+    pool, rounds = _Kept(loss, n_classes), _PhaseTwo(weight, n_classes)
+    boost(pool, np.empty(0), rounds, min(n_rounds, len(loss)))
+    n_kept = len(rounds.alphas)
+    return pool.picked[:n_kept], rounds.alphas, rounds.history("error").tolist()
 
 
 def test_picking_by_hand():
     # hypothesis 0 errs on row 0; 1 on row 1; 2 is wrong everywhere but on row 2 (so right reversed)
     loss = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 1.0]])
-    picked, votes, errors = _pick(loss, np.ones(4), 3, 2)
+    picked, votes, errors = pick(loss, np.ones(4), 3, 2)
     # errors 1/4 each; then weights 3 1 1 1: 1/6 for 1 and (1 - 5/6) for 2
     assert picked == [0, 1, 2]
     np.testing.assert_allclose(errors, [1 / 4, 1 / 6, 1 / 10])
@@ -114,16 +124,16 @@ def test_picking_by_hand():
 
 
 def test_picking_ends_at_a_perfect_hypothesis_and_at_chance():
-    picked, _, errors = _pick(np.array([[0, 0.0], [1, 0.0]]), np.ones(2), 5, 2)
+    picked, _, errors = pick(np.array([[0, 0.0], [1, 0.0]]), np.ones(2), 5, 2)
     assert (picked, errors) == ([0], [0.0])
-    assert _pick(np.array([[1, 0.0]]), np.ones(2), 5, 2)[0] == []
-    assert _pick(np.array([[1.0, 1.0, 0.0]]), np.ones(3), 5, 3)[0] == []
+    assert pick(np.array([[1, 0.0]]), np.ones(2), 5, 2)[0] == []
+    assert pick(np.array([[1.0, 1.0, 0.0]]), np.ones(3), 5, 3)[0] == []
 
 
 @pytest.mark.parametrize("learner", [None, LinearLearner(), DecisionTreeClassifier(max_depth=2)])
 def test_task_chooses_among_the_sources_hypotheses(learner, two_sources):
     X, y, domains = two_sources
-    clf = TaskTrAdaBoostClassifier(learner, n_estimators=6, target="target", random_state=0)
+    clf = TaskTrAdaBoostClassifier(learner, n_estimators=6, target_domain="target", random_state=0)
     clf.fit(X, y, domains=domains)
     assert clf.n_hypotheses_ <= 12
     assert set(clf.sources_) <= {"source", "far"}
@@ -136,7 +146,7 @@ def test_task_chooses_among_the_sources_hypotheses(learner, two_sources):
 
 def test_task_score_is_the_weighted_vote_of_what_was_picked(shifted):
     clf = TaskTrAdaBoostClassifier(
-        DecisionTreeClassifier(max_depth=1), n_estimators=5, target="target", random_state=0
+        DecisionTreeClassifier(max_depth=1), n_estimators=5, target_domain="target", random_state=0
     ).fit(shifted.X, shifted.y, domains=shifted.domains)
     (ensemble,) = clf.ensemble_.ensembles
     assert sorted(w for w in ensemble.weights if w) == sorted(clf.estimator_weights_)
@@ -154,7 +164,7 @@ def test_task_without_sources_is_adaboost(shifted):
 def test_task_with_nothing_to_choose(two_sources):
     X, y, domains = two_sources
     with pytest.raises(GroupDataError, match="has a vote above min_vote=50"):
-        TaskTrAdaBoostClassifier(n_estimators=2, min_vote=50, target="target").fit(
+        TaskTrAdaBoostClassifier(n_estimators=2, min_vote=50, target_domain="target").fit(
             X, y, domains=domains
         )
 
@@ -162,7 +172,7 @@ def test_task_with_nothing_to_choose(two_sources):
 def test_task_where_no_hypothesis_beats_chance(scripted):
     learner = scripted([np.array([1, 0, 0, 1])])  # right on the source, a coin on the target
     with pytest.raises(GroupDataError, match="better than chance"):
-        TaskTrAdaBoostClassifier(learner, n_estimators=1, target="t").fit(
+        TaskTrAdaBoostClassifier(learner, n_estimators=1, target_domain="t").fit(
             np.zeros((4, 1)), [1, 0, 1, 1], domains=list("sstt")
         )
 
@@ -173,33 +183,25 @@ def test_three_classes():
     y = np.array(["a", "b", "c"])[X.argmax(axis=1)]
     domains = np.array(["s1", "s2", "t"])[np.arange(240) % 3]
     for kind in (MultiSourceTrAdaBoostClassifier, TaskTrAdaBoostClassifier):
-        clf = kind(n_estimators=8, target="t", random_state=0).fit(X, y, domains=domains)
+        clf = kind(n_estimators=8, target_domain="t", random_state=0).fit(X, y, domains=domains)
         assert clf.score(X, y, domains=domains) > 0.7
 
 
-class Constant:
-    """Stand-ins for fitted regressors."""
-
-    def __init__(self, values):
-        self.values = np.asarray(values, dtype=float)
-
-    def predict(self, X):
-        return self.values
-
-
-def test_r2_round_by_hand(monkeypatch):
-    from groupwise.transfer import regression
-
+def test_r2_round_by_hand():
     y = np.array([0.0, 1.0, 2.0, 3.0])
     said = [[0, 0, 2, 2.5], [0.5, 1, 2, 3]]
     shown = []
 
-    def scripted_fit(estimator, X, y_row, weight, rng):
-        shown.append(weight / weight.sum())
-        return Constant(said[len(shown) - 1])
+    class Scripted(RegressorMixin, BaseEstimator):
+        def fit(self, X, y, sample_weight=None):
+            shown.append(sample_weight / sample_weight.sum())
+            self.values_ = np.array(said[len(shown) - 1])
+            return self
 
-    monkeypatch.setattr(regression, "fit_weighted", scripted_fit)
-    model = TrAdaBoostRegressor(n_estimators=2, target="t").fit(
+        def predict(self, X):
+            return self.values_
+
+    model = TrAdaBoostRegressor(Scripted(), n_estimators=2, target_domain="t").fit(
         np.zeros((4, 1)), y, domains=["s", "s", "t", "t"]
     )
     # round 1: errors 0 1 0 .5, D = 1; on the target (0 + .5)/2 = 1/4, beta_t = 1/3
@@ -259,11 +261,11 @@ def test_regressors_gain_from_a_source_that_is_half_right(seed):
     X, y, domains, X_test, y_test = regression_task(seed)
     union = TrAdaBoostRegressor(n_estimators=15, random_state=0).fit(X, y)
     two_stage = TwoStageTrAdaBoostRegressor(
-        n_estimators=5, n_steps=4, n_folds=3, target="new", random_state=0
+        n_estimators=5, n_steps=4, cv=3, target_domain="new", random_state=0
     ).fit(X, y, domains=domains)
-    r2 = TrAdaBoostRegressor(n_estimators=15, target="new", random_state=0)
+    r2 = TrAdaBoostRegressor(n_estimators=15, target_domain="new", random_state=0)
     r2.fit(X, y, domains=domains)
-    assert r2.domain_mass_[-1, 1] < r2.domain_mass_[0, 1]  # old loses weight
+    assert r2.history_["domain_mass"][-1, 1] < r2.history_["domain_mass"][0, 1]  # old loses weight
     baseline = union.score(X_test, y_test)
     assert two_stage.score(X_test, y_test) > baseline
     assert r2.score(X_test, y_test) > baseline
@@ -305,10 +307,12 @@ def test_shifted_weights_reach_the_share():
 def test_two_stage_shares_and_steps():
     X, y, domains, *_ = regression_task()
     model = TwoStageTrAdaBoostRegressor(
-        n_estimators=2, n_steps=4, n_folds=3, target="new", random_state=0
+        n_estimators=2, n_steps=4, cv=3, target_domain="new", random_state=0
     ).fit(X, y, domains=domains)
-    np.testing.assert_allclose(model.target_shares_, 1 / 7 + np.arange(4) / 3 * (6 / 7), atol=1e-6)
-    assert model.best_step_ == np.argmin(model.step_errors_)
+    np.testing.assert_allclose(
+        model.cv_results_["target_share"], 1 / 7 + np.arange(4) / 3 * (6 / 7), atol=1e-6
+    )
+    assert model.best_index_ == np.argmin(model.cv_results_["mean_squared_error"])
 
 
 @pytest.mark.parametrize(
@@ -318,6 +322,7 @@ def test_two_stage_shares_and_steps():
         (TrAdaBoostRegressor(loss="cubic"), "loss"),
         (TrAdaBoostRegressor(vote="one"), "vote"),
         (TwoStageTrAdaBoostRegressor(n_steps=1), "n_steps"),
+        (TwoStageTrAdaBoostRegressor(cv=1), "cv"),
         (TrAdaBoostRegressor(KNeighborsRegressor()), "takes no sample_weight"),
     ],
 )
@@ -328,7 +333,7 @@ def test_regressor_parameters_out_of_range(model, message):
 
 def test_two_stage_needs_two_target_rows():
     with pytest.raises(GroupDataError, match="two rows of the target"):
-        TwoStageTrAdaBoostRegressor(target="t").fit(
+        TwoStageTrAdaBoostRegressor(target_domain="t").fit(
             np.arange(4.0)[:, None], np.arange(4.0), domains=list("ssst")
         )
 
@@ -348,17 +353,17 @@ def test_augmentation_learns_both_domains(kind):
     data = make_shifted_domains(400, 200, angle=90, noise=0.0, random_state=0)
     test = make_shifted_domains(0, 1000, angle=90, noise=0.0, random_state=1)
     X = kind(data.X)
-    clf = FeatureAugmentationClassifier(target="target").fit(X, data.y, domains=data.domains)
+    clf = FeatureAugmentationClassifier(target_domain="target").fit(X, data.y, domains=data.domains)
     assert clf.score(kind(test.X), test.y) > 0.95
     old = FeatureAugmentationClassifier(
-        LogisticRegression(), weighting="union", target="source"
+        LogisticRegression(), weighting="union", target_domain="source"
     ).fit(X, data.y, domains=data.domains)
     assert old.score(X, data.y, domains=data.domains) > 0.95
 
 
 def test_balanced_weighting_gives_up_a_harmful_source():
     data = make_shifted_domains(300, 60, angle=180, noise=0.0, random_state=0)
-    clf = BalancedTransferClassifier(LinearLearner(), target="target", random_state=0).fit(
+    clf = BalancedTransferClassifier(LinearLearner(), target_domain="target", random_state=0).fit(
         data.X, data.y, domains=data.domains
     )
     assert clf.selection_.chosen in ("target_only", "share 0.9")

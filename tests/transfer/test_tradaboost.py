@@ -1,5 +1,4 @@
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,17 +10,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import HistTrees
+from groupwise.boosting import LinearLearner
+from groupwise.boosting.rounds import row_loss
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.io import load_model, save_model
-from groupwise.transfer import (
-    LinearLearner,
-    NegativeTransferWarning,
-    PerfectTargetWarning,
-    TrAdaBoostClassifier,
-    WeightedTransferClassifier,
-    safe,
-)
+from groupwise.transfer import PerfectTargetWarning, TrAdaBoostClassifier
+from groupwise.transfer.learners import get_transfer_learner
+from groupwise.transfer.rounds import first_voter
 
 # Two source rows, then four of the target; right answers are 1 everywhere but in the last column.
 DOMAINS = ["s", "s", "t", "t", "t", "t"]
@@ -37,7 +33,7 @@ def wrong_on(*rows):
 
 def three_rounds(scripted, **parameters):
     learner = scripted([wrong_on(0, 2), wrong_on(1, 3), wrong_on(0, 2)])
-    clf = TrAdaBoostClassifier(learner, n_estimators=3, target="t", **parameters)
+    clf = TrAdaBoostClassifier(learner, n_estimators=3, target_domain="t", **parameters)
     return clf.fit(X, Y, domains=DOMAINS), learner
 
 
@@ -57,7 +53,9 @@ def test_three_rounds_by_hand(scripted):
     np.testing.assert_allclose(clf.row_weights_, final / final.sum(), rtol=1e-12)
     mass = [(2, 4), (beta + 1, 6), (2 * beta, 10), (beta**2 + beta, 14)]
     np.testing.assert_allclose(
-        clf.domain_mass_, np.array(mass) / np.sum(mass, axis=1, keepdims=True), rtol=1e-12
+        clf.history_["domain_mass"],
+        np.array(mass) / np.sum(mass, axis=1, keepdims=True),
+        rtol=1e-12,
     )
     assert clf.domain_names_.tolist() == ["s", "t"]
     # rounds 2 and 3 vote: ceil(3/2) = 2
@@ -69,7 +67,7 @@ def test_three_rounds_by_hand(scripted):
     )
     np.testing.assert_allclose(clf.predict_proba(X)[:, 1], expit(expected), rtol=1e-12)
     effective = (2 * beta) ** 2 / (2 * beta**2)
-    np.testing.assert_allclose(clf.effective_source_rows_[2], effective, rtol=1e-12)
+    np.testing.assert_allclose(clf.history_["effective_source_rows"][2], effective, rtol=1e-12)
 
 
 def test_three_rounds_vote_of_all_and_stages(scripted):
@@ -83,10 +81,10 @@ def test_three_rounds_vote_of_all_and_stages(scripted):
     assert [p[4] for p in half.staged_predict(X)] == [1, 1, 1]
 
 
-def test_three_confident_rounds_by_hand(scripted):
+def test_soft_rounds_by_hand(scripted):
     h = np.array([0.4, 0.9, 0.3, 0.8, 0.6, 0.5])  # probability of class 1
     learner = scripted([np.column_stack([1 - h, h])] * 2)
-    clf = TrAdaBoostClassifier(learner, n_estimators=2, target="t", hypotheses="confidence")
+    clf = TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t", hypotheses="soft")
     clf.fit(X, Y, domains=DOMAINS)
     loss = np.array([0.6, 0.1, 0.7, 0.2, 0.4, 0.5])
     error = loss[2:].mean()
@@ -103,7 +101,7 @@ def test_three_confident_rounds_by_hand(scripted):
 
 def test_kept_source_mass_by_hand(scripted):
     clf, learner = three_rounds(scripted, initial="equal_mass", source_mass="kept")
-    np.testing.assert_allclose(clf.domain_mass_, 0.5, rtol=1e-12)
+    np.testing.assert_allclose(clf.history_["domain_mass"], 0.5, rtol=1e-12)
     beta = clf.source_beta_
     expected = np.r_[np.array([beta, 1]) / (2 * (beta + 1)), np.array([3, 1, 1, 1]) / 12]
     np.testing.assert_allclose(learner.seen[1], expected, rtol=1e-12)
@@ -119,14 +117,14 @@ def test_dynamic_source_mass_is_two_times_one_minus_error(scripted):
 def test_dynamic_source_mass_stays_at_an_error_of_zero(scripted):
     learner = scripted([wrong_on(0), wrong_on(0)])
     with pytest.warns(PerfectTargetWarning):
-        TrAdaBoostClassifier(learner, n_estimators=2, target="t", source_mass="dynamic").fit(
+        TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t", source_mass="dynamic").fit(
             X, Y, domains=DOMAINS
         )
     np.testing.assert_allclose(learner.seen[1][1], learner.seen[1][2], rtol=1e-12)
 
 
 def test_balanced_classes_reach_the_learner_only(scripted):
-    clf, learner = three_rounds(scripted, balance_classes=True)
+    clf, learner = three_rounds(scripted, class_weight="balanced")
     plain, _ = three_rounds(scripted)
     for weight in learner.seen:
         np.testing.assert_allclose(weight[Y == 1].sum(), weight[Y == 0].sum(), rtol=1e-12)
@@ -135,12 +133,14 @@ def test_balanced_classes_reach_the_learner_only(scripted):
 
 def test_initial_share(scripted):
     clf, _ = three_rounds(scripted, initial=0.8)
-    np.testing.assert_allclose(clf.domain_mass_[0], [0.2, 0.8], rtol=1e-12)
+    np.testing.assert_allclose(clf.history_["domain_mass"][0], [0.2, 0.8], rtol=1e-12)
 
 
 def test_error_of_zero_counts_as_the_least_and_moves_source_rows_only(scripted):
     learner = scripted([wrong_on(0), wrong_on(0), wrong_on(0, 2)])
-    clf = TrAdaBoostClassifier(learner, n_estimators=3, target="t").fit(X, Y, domains=DOMAINS)
+    clf = TrAdaBoostClassifier(learner, n_estimators=3, target_domain="t").fit(
+        X, Y, domains=DOMAINS
+    )
     np.testing.assert_allclose(
         clf.estimator_weights_[:2], np.log1p(-1e-10) - np.log(1e-10), rtol=1e-12
     )
@@ -151,13 +151,15 @@ def test_error_of_zero_counts_as_the_least_and_moves_source_rows_only(scripted):
 
 def test_run_ends_when_no_weight_moves(scripted):
     learner = scripted([wrong_on(2), Y, Y])
-    clf = TrAdaBoostClassifier(learner, n_estimators=3, target="t").fit(X, Y, domains=DOMAINS)
-    assert clf.n_rounds_ == 2
+    clf = TrAdaBoostClassifier(learner, n_estimators=3, target_domain="t").fit(
+        X, Y, domains=DOMAINS
+    )
+    assert clf.n_iter_ == 2
 
 
 def test_error_above_one_half_reverses_the_hypothesis(scripted):
     flipped = scripted([1 - wrong_on(0, 2), wrong_on(1, 3), wrong_on(0, 2)])
-    clf = TrAdaBoostClassifier(flipped, n_estimators=3, target="t", vote="all")
+    clf = TrAdaBoostClassifier(flipped, n_estimators=3, target_domain="t", vote="all")
     clf.fit(X, Y, domains=DOMAINS)
     plain, learner = three_rounds(scripted, vote="all")
     np.testing.assert_allclose(flipped.seen, learner.seen, rtol=1e-12)
@@ -167,7 +169,9 @@ def test_error_above_one_half_reverses_the_hypothesis(scripted):
 
 def test_error_of_one_half_has_no_vote(scripted):
     learner = scripted([wrong_on(0, 2, 3), wrong_on(1, 3)])
-    clf = TrAdaBoostClassifier(learner, n_estimators=2, target="t").fit(X, Y, domains=DOMAINS)
+    clf = TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
+        X, Y, domains=DOMAINS
+    )
     assert clf.estimator_weights_[0] == 0.0
     beta = clf.source_beta_
     np.testing.assert_allclose(learner.seen[1], np.r_[beta, np.ones(5)] / (5 + beta), rtol=1e-12)
@@ -176,7 +180,9 @@ def test_error_of_one_half_has_no_vote(scripted):
 def test_three_classes_by_hand(scripted):
     y = np.array([0, 1, 0, 1, 2, 2])
     learner = scripted([np.array([1, 1, 0, 1, 2, 0]), y])
-    clf = TrAdaBoostClassifier(learner, n_estimators=2, target="t").fit(X, y, domains=DOMAINS)
+    clf = TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
+        X, y, domains=DOMAINS
+    )
     np.testing.assert_allclose(clf.estimator_weights_[0], np.log(3) + np.log(2), rtol=1e-12)
     beta = clf.source_beta_
     expected = np.array([beta, 1, 1, 1, 1, 6])
@@ -189,7 +195,7 @@ def test_three_classes_by_hand(scripted):
 def test_three_classes_no_better_than_chance(scripted):
     learner = scripted([np.zeros(6, int)])
     with pytest.raises(GroupDataError, match="no better than chance"):
-        TrAdaBoostClassifier(learner, n_estimators=2, target="t").fit(
+        TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
             X, np.array([0, 1, 1, 1, 2, 2]), domains=DOMAINS
         )
 
@@ -203,14 +209,14 @@ def test_without_source_rows_it_is_adaboost(seed, n_classes):
     stump = DecisionTreeClassifier(max_depth=1, random_state=0)
     ours = TrAdaBoostClassifier(stump, n_estimators=12).fit(X, y)
     theirs = AdaBoostClassifier(stump, n_estimators=12, learning_rate=1.0).fit(X, y)
-    n_rounds = min(ours.n_rounds_, len(theirs.estimators_))
+    n_rounds = min(ours.n_iter_, len(theirs.estimators_))
     np.testing.assert_allclose(
         ours.estimator_errors_[:n_rounds], theirs.estimator_errors_[:n_rounds], rtol=1e-9
     )
     np.testing.assert_allclose(
         ours.estimator_weights_[:n_rounds], theirs.estimator_weights_[:n_rounds], rtol=1e-9
     )
-    if ours.n_rounds_ == len(theirs.estimators_):
+    if ours.n_iter_ == len(theirs.estimators_):
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
@@ -226,30 +232,30 @@ LEARNERS = [None, HistTrees(1), GaussianNB(), LinearLearner(), LinearLearner("lo
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
 def test_theorem_3_bound_and_theorem_1_regret(learner, hypotheses, seed):
     data = make_shifted_domains(120, 30, angle=30 * seed, random_state=seed)
     recorded = Recorded(learner)
     clf = TrAdaBoostClassifier(
-        recorded, n_estimators=10, target="target", hypotheses=hypotheses, random_state=0
+        recorded, n_estimators=10, target_domain="target", hypotheses=hypotheses, random_state=0
     ).fit(data.X, data.y, domains=data.domains)
     target = data.domains == "target"
     # Theorem 3, on the error weighted as the rows are when the vote begins
-    first = clf._votes_from(clf.n_rounds_)
+    first = first_voter(clf.n_iter_)
     weight = recorded.seen[first][target]
     wrong = clf.predict(data.X)[target] != data.y[target]
     assert weight @ wrong / weight.sum() <= clf.target_error_bound_ + 1e-12
     # Theorem 1: mean loss on source rows, weighted by the algorithm, against the best row's.
     # Reversed hypotheses count with their reversed loss.
     reversed_ = (clf.estimator_weights_ < 0)[:, None]
-    loss = np.array(recorded.loss)[: clf.n_rounds_, ~target]
+    loss = np.array(recorded.loss)[: clf.n_iter_, ~target]
     loss = np.where(reversed_, 1.0 - loss, loss)
-    shown = np.array(recorded.seen)[: clf.n_rounds_, ~target]
+    shown = np.array(recorded.seen)[: clf.n_iter_, ~target]
     mean = (shown / shown.sum(axis=1, keepdims=True) * loss).sum(axis=1)
     n, N = int((~target).sum()), clf.n_estimators
-    if clf.n_rounds_ == N:
+    if clf.n_iter_ == N:
         regret = np.sqrt(2 * np.log(n) / N) + np.log(n) / N
         assert mean.mean() <= loss.mean(axis=0).min() + regret + 1e-12
 
@@ -257,17 +263,17 @@ def test_theorem_3_bound_and_theorem_1_regret(learner, hypotheses, seed):
 class Recorded:
     """A weak learner that keeps the weights it is shown and the losses of its hypotheses."""
 
-    def __init__(self, estimator, confident=False):
-        self.estimator, self.is_confident = estimator, confident
+    accepts_nan = False
 
-    def confident(self):
-        self.is_confident = True
+    def __init__(self, estimator):
+        self.estimator, self.hypotheses = estimator, "hard"
+
+    def soft(self):
+        self.hypotheses = "soft"
         return self
 
     def bind(self, X):
-        from groupwise.transfer.learners import get_transfer_learner
-
-        self.bound = get_transfer_learner(self.estimator, 2, confident=self.is_confident).bind(X)
+        self.bound = get_transfer_learner(self.estimator, 2, hypotheses=self.hypotheses).bind(X)
         return self
 
     def start(self, n_classes, rng, *, resample):
@@ -276,8 +282,6 @@ class Recorded:
         return self
 
     def fit(self, target, weight):
-        from groupwise.boosting.confidence import row_loss
-
         output = self.run.fit(target, weight)
         self.seen.append(weight.copy())
         self.loss.append(row_loss(output, target))
@@ -288,23 +292,23 @@ class Recorded:
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
 def test_last_half_is_the_end_of_the_stages(learner, hypotheses, shifted):
     clf = TrAdaBoostClassifier(
-        learner, n_estimators=7, target="target", hypotheses=hypotheses, random_state=0
+        learner, n_estimators=7, target_domain="target", hypotheses=hypotheses, random_state=0
     ).fit(shifted.X, shifted.y, domains=shifted.domains)
     stages = list(clf.staged_decision_function(shifted.X))
-    assert len(stages) == clf.n_rounds_
+    assert len(stages) == clf.n_iter_
     np.testing.assert_allclose(clf.decision_function(shifted.X), stages[-1], atol=1e-9)
 
 
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 @pytest.mark.parametrize("learner", [None, LinearLearner(), LogisticRegression()], ids=repr)
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
 def test_model_files(learner, hypotheses, shifted, tmp_path):
     clf = TrAdaBoostClassifier(
-        learner, n_estimators=6, target="target", hypotheses=hypotheses, random_state=0
+        learner, n_estimators=6, target_domain="target", hypotheses=hypotheses, random_state=0
     ).fit(shifted.X, shifted.y, domains=shifted.domains)
     expected = clf.predict_proba(shifted.X)
     for again in (
@@ -321,8 +325,8 @@ def test_row_order_and_domain_names_do_not_matter(shifted):
     rng = np.random.RandomState(0)
     order = rng.permutation(len(shifted.y))
     names = np.where(shifted.domains == "target", 7, 3)
-    one = TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=5, target="target")
-    two = TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=5, target=7)
+    one = TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=5, target_domain="target")
+    two = TrAdaBoostClassifier.fading(LinearLearner(), n_estimators=5, target_domain=7)
     one.fit(shifted.X, shifted.y, domains=shifted.domains)
     two.fit(shifted.X[order], shifted.y[order], domains=names[order])
     np.testing.assert_allclose(
@@ -332,9 +336,9 @@ def test_row_order_and_domain_names_do_not_matter(shifted):
 
 def test_label_flip_flips_the_model(shifted):
     one, two = (
-        TrAdaBoostClassifier.fading(LinearLearner(tol=1e-8), n_estimators=5, target="target").fit(
-            shifted.X, y, domains=shifted.domains
-        )
+        TrAdaBoostClassifier.fading(
+            LinearLearner(tol=1e-8), n_estimators=5, target_domain="target"
+        ).fit(shifted.X, y, domains=shifted.domains)
         for y in (shifted.y, 1 - shifted.y)
     )
     np.testing.assert_allclose(
@@ -348,11 +352,11 @@ def test_all_source_rows_wrong(shifted):
     clf = TrAdaBoostClassifier(
         LinearLearner("logistic"),
         n_estimators=60,
-        target="target",
+        target_domain="target",
         initial="equal_mass",
-        hypotheses="confidence",
+        hypotheses="soft",
     ).fit(data.X, data.y, domains=data.domains)
-    assert clf.domain_mass_[-1, 0] < 1e-3  # the source has lost its say
+    assert clf.history_["domain_mass"][-1, 0] < 1e-3  # the source has lost its say
     assert clf.score(test.X, test.y) > 0.9
 
 
@@ -361,7 +365,7 @@ def test_identical_domains_share_their_fate():
     X = np.vstack([rows.X[:60], rows.X[:60]])
     y = np.r_[rows.y[:60], rows.y[:60]]
     domains = np.repeat(["a", "b"], 60)
-    clf = TrAdaBoostClassifier(n_estimators=10, target="b").fit(X, y, domains=domains)
+    clf = TrAdaBoostClassifier(n_estimators=10, target_domain="b").fit(X, y, domains=domains)
     assert np.mean(clf.predict(X) == y) > 0.9
 
 
@@ -370,7 +374,7 @@ def test_domains_of_one_row():
     y = np.array([0, 1, 0, 1])
     for domains in (["s", "t", "t", "t"], ["s", "s", "s", "t"]):
         clf = TrAdaBoostClassifier(
-            DecisionTreeClassifier(max_depth=1), n_estimators=4, target="t"
+            DecisionTreeClassifier(max_depth=1), n_estimators=4, target_domain="t"
         ).fit(X, y, domains=domains)
         np.testing.assert_array_equal(clf.predict(X), y)
 
@@ -381,7 +385,7 @@ def test_class_missing_in_the_target_can_still_be_predicted():
     y = np.repeat(["a", "b", "c"], 30)
     domains = np.where(np.arange(90) % 3 == 0, "t", "s")
     keep = ~((domains == "t") & (y == "c"))
-    clf = TrAdaBoostClassifier(n_estimators=5, target="t").fit(
+    clf = TrAdaBoostClassifier(n_estimators=5, target_domain="t").fit(
         X[keep], y[keep], domains=domains[keep]
     )
     assert "c" in clf.predict(X)
@@ -390,14 +394,14 @@ def test_class_missing_in_the_target_can_still_be_predicted():
 @pytest.mark.parametrize(
     ("domains", "target", "message"),
     [
-        (["s", "s", "t", "t", "t", "t"], None, "target must name one of the domains"),
+        (["s", "s", "t", "t", "t", "t"], None, "target_domain must name one of the domains"),
         (["s", "s", "t", "t", "t", "t"], "u", "no row of the target domain 'u'"),
         (["s", "t"], "t", "domains must hold one id per row: got 2 ids for 6 rows"),
     ],
 )
 def test_domains_that_do_not_fit(domains, target, message):
     with pytest.raises(GroupDataError, match=message):
-        TrAdaBoostClassifier(target=target).fit(X, Y, domains=domains)
+        TrAdaBoostClassifier(target_domain=target).fit(X, Y, domains=domains)
 
 
 @pytest.mark.parametrize(
@@ -406,8 +410,10 @@ def test_domains_that_do_not_fit(domains, target, message):
         {"n_estimators": 0},
         {"initial": "equal"},
         {"initial": 1.0},
-        {"hypotheses": "soft"},
+        {"hypotheses": "confident"},
         {"vote": "first"},
+        {"class_weight": True},
+        {"early_stopping": 0.2},
         {"source_mass": "fixed"},
         {"validation_fraction": 0.0},
         {"validation_fraction": 1.5},
@@ -421,14 +427,14 @@ def test_parameters_out_of_range(parameters):
 
 def test_unlabeled_rows_need_a_learner_that_uses_them(shifted):
     with pytest.raises(ValueError, match="has no use for X_unlabeled"):
-        TrAdaBoostClassifier(target="target").fit(
+        TrAdaBoostClassifier(target_domain="target").fit(
             shifted.X, shifted.y, domains=shifted.domains, X_unlabeled=shifted.X
         )
 
 
 def test_target_rows_without_weight():
     with pytest.raises(GroupDataError, match="every row of the target domain"):
-        TrAdaBoostClassifier(target="t").fit(
+        TrAdaBoostClassifier(target_domain="t").fit(
             X, Y, domains=DOMAINS, sample_weight=[1, 1, 0, 0, 0, 0]
         )
 
@@ -438,7 +444,7 @@ def test_weight_zero_is_no_row_and_weights_scale_freely(shifted):
     weight = rng.randint(0, 3, len(shifted.y)).astype(float)
     kept = weight > 0
     one, two = (
-        TrAdaBoostClassifier(n_estimators=5, target="target", random_state=0).fit(
+        TrAdaBoostClassifier(n_estimators=5, target_domain="target", random_state=0).fit(
             shifted.X[rows], shifted.y[rows], domains=shifted.domains[rows], sample_weight=w[rows]
         )
         for rows, w in ((slice(None), weight), (kept, 5.0 * weight))
@@ -448,10 +454,14 @@ def test_weight_zero_is_no_row_and_weights_scale_freely(shifted):
 
 def test_early_stopping_keeps_the_best_number_of_rounds(shifted):
     clf = TrAdaBoostClassifier(
-        n_estimators=20, target="target", validation_fraction=0.5, random_state=0
+        n_estimators=20,
+        target_domain="target",
+        early_stopping=True,
+        validation_fraction=0.5,
+        random_state=0,
     ).fit(shifted.X, shifted.y, domains=shifted.domains)
-    assert 1 <= clf.n_rounds_ <= 20
-    assert len(clf.estimator_errors_) == clf.n_rounds_ == len(list(clf.staged_predict(shifted.X)))
+    assert 1 <= clf.n_iter_ <= 20
+    assert len(clf.estimator_errors_) == clf.n_iter_ == len(list(clf.staged_predict(shifted.X)))
     held = clf.row_weights_ == 0.0
     assert held.sum() == 20
     assert (shifted.domains[held] == "target").all()
@@ -459,56 +469,19 @@ def test_early_stopping_keeps_the_best_number_of_rounds(shifted):
     assert errors[-1] == min(errors)
 
 
-def test_early_stopping_with_confident_hypotheses_of_three_classes():
+def test_early_stopping_with_soft_hypotheses_of_three_classes():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(120, 3))
     y = X.argmax(axis=1)
     clf = TrAdaBoostClassifier(
-        n_estimators=8, target=1, validation_fraction=0.3, hypotheses="confidence", random_state=0
+        n_estimators=8,
+        target_domain=1,
+        early_stopping=True,
+        validation_fraction=0.3,
+        hypotheses="soft",
+        random_state=0,
     ).fit(X, y, domains=np.arange(120) % 2)
     assert clf.score(X, y, domains=np.arange(120) % 2) > 0.5
-
-
-def test_safe_mode_reports_negative_transfer():
-    data = make_shifted_domains(300, 60, angle=180.0, noise=0.0, random_state=0)
-    with pytest.warns(NegativeTransferWarning, match="target alone does best"):
-        clf = TrAdaBoostClassifier(
-            LinearLearner(), n_estimators=3, target="target", safe=True, random_state=0
-        ).fit(data.X, data.y, domains=data.domains)
-    assert clf.selection_.negative_transfer
-    assert clf.selection_.chosen == "target_only"
-    alone = WeightedTransferClassifier(
-        LinearLearner(), weighting="target_only", target="target"
-    ).fit(data.X, data.y, domains=data.domains)
-    np.testing.assert_allclose(clf.decision_function(data.X), alone.decision_function(data.X))
-
-
-@pytest.mark.filterwarnings("ignore::groupwise.transfer.NegativeTransferWarning")
-@pytest.mark.parametrize("seed", range(3))
-def test_safe_mode_is_never_worse_on_held_out_rows(seed):
-    data = make_shifted_domains(200, 40, angle=60.0 * seed, random_state=seed)
-    clf = TrAdaBoostClassifier(n_estimators=5, target="target", safe=True, random_state=0).fit(
-        data.X, data.y, domains=data.domains
-    )
-    errors = clf.selection_.errors
-    assert set(errors) == {"tradaboost", "equal_mass", "union", "target_only"}
-    assert errors[clf.selection_.chosen] == min(errors.values())
-    assert clf.selection_.n_rows == 80
-
-
-def test_safe_mode_keeps_the_vote_where_it_is_best(scripted, shifted):
-    clf = TrAdaBoostClassifier(n_estimators=5, target="target", safe=True, random_state=0)
-    clf.fit(shifted.X, shifted.y)  # no source rows: nothing to compare with
-    assert not hasattr(clf, "selection_")
-
-
-def test_safe_mode_needs_two_target_rows_of_a_class():
-    X = np.arange(8.0).reshape(8, 1)
-    y = np.array([0, 0, 1, 1, 0, 1, 0, 0])
-    with pytest.raises(GroupDataError, match="two target rows of each class; class 1 has 1"):
-        TrAdaBoostClassifier(
-            DecisionTreeClassifier(max_depth=1), n_estimators=2, target="t", safe=True
-        ).fit(X, y, domains=["s", "s", "s", "s", "t", "t", "t", "t"])
 
 
 def test_estimators_that_cannot_serve():
@@ -518,44 +491,22 @@ def test_estimators_that_cannot_serve():
         class Silent(NearestCentroid):
             predict_proba = decision_function = property(lambda self: self.nothing)
 
-        TrAdaBoostClassifier(Silent(), hypotheses="confidence").fit(X, Y)
+        TrAdaBoostClassifier(Silent(), hypotheses="soft").fit(X, Y)
     with pytest.raises(ValueError, match="must be a scikit-learn classifier"):
-        TrAdaBoostClassifier("tree", hypotheses="confidence").fit(X, Y)
+        TrAdaBoostClassifier("tree", hypotheses="soft").fit(X, Y)
     from sklearn.neighbors import KNeighborsClassifier
 
     with pytest.raises(ValueError, match="takes no sample_weight"):
-        TrAdaBoostClassifier(KNeighborsClassifier(1), hypotheses="confidence").fit(X, Y)
+        TrAdaBoostClassifier(KNeighborsClassifier(1), hypotheses="soft").fit(X, Y)
 
 
-def test_decision_functions_become_confidences():
+def test_decision_functions_become_probabilities():
     data = make_shifted_domains(100, 30, random_state=0)
     clf = TrAdaBoostClassifier(
-        LinearSVC(), n_estimators=1, target="target", hypotheses="confidence"
+        LinearSVC(), n_estimators=1, target_domain="target", hypotheses="soft"
     ).fit(data.X, data.y, domains=data.domains)
-    hypothesis = clf.ensemble_.estimators[0]
+    hypothesis = clf.ensemble_.voters.estimators[0]
     np.testing.assert_allclose(
         clf.decision_function(data.X) / clf.estimator_weights_[0],
         2 * expit(hypothesis.decision_function(data.X)) - 1,
     )
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "wrong", "chosen"),
-    [
-        # that many of 20 held-out predictions (10 rows, twice) are wrong
-        (10, {"vote": 3, "start": 4, "alone": 9}, "start"),  # one fewer says nothing
-        (10, {"vote": 9, "start": 8, "alone": 6}, "start"),
-        (10, {"vote": 9, "start": 18, "alone": 2}, "alone"),
-        (10, {"vote": 1, "start": 18, "alone": 2}, "vote"),
-        (20, {"vote": 3, "start": 4, "alone": 9}, "vote"),
-        (20, {"vote": 9, "start": 8, "alone": 6}, "alone"),
-    ],
-)
-def test_safe_choice_with_few_rows_keeps_the_start(monkeypatch, n_rows, wrong, chosen):
-    held_out = {
-        name: safe._HeldOutErrors(np.arange(20) < n, np.where(np.arange(20) < n, -1.0, 1.0))
-        for name, n in wrong.items()
-    }
-    monkeypatch.setattr(safe, "_held_out", lambda *args: held_out)
-    rows = SimpleNamespace(is_target=np.ones(n_rows, dtype=bool))
-    assert safe.select_safely(dict.fromkeys(wrong), rows, None, start="start").chosen == chosen

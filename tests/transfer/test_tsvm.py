@@ -3,14 +3,14 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
+from groupwise.boosting import LinearLearner
 from groupwise.exceptions import GroupDataError
+from groupwise.solvers.newton import fit_plane, plane_objective
 from groupwise.transfer import (
-    LinearLearner,
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
 )
-from groupwise.transfer.newton import fit_plane, plane_objective
 from groupwise.transfer.transduction import Transduction, best_parting
 
 
@@ -58,7 +58,7 @@ def test_small_problem_reaches_the_best_labelling():
         guess = np.full(8, -1.0)
         guess[list(positive)] = 1.0
         signs, costs = np.r_[sign, guess], np.ones(10)
-        plane = fit_plane(problem.X, signs, costs, tol=1e-8)
+        plane = fit_plane(problem.X, signs, costs, tol=1e-8).plane
         best = min(best, plane_objective(problem.X, signs, costs, plane))
     for soft in (False, True):
         found = problem.search(sign, cost, 0.5, soft=soft)
@@ -73,7 +73,7 @@ def test_switching_never_raises_the_objective():
     value, guess, plane = np.inf, random, None
     for _ in range(20):
         signs, costs = np.r_[sign, guess], np.ones(len(crowd) + 2)
-        plane = fit_plane(problem.X, signs, costs, start=plane, tol=1e-6)
+        plane = fit_plane(problem.X, signs, costs, start=plane, tol=1e-6).plane
         new = plane_objective(problem.X, signs, costs, plane)
         assert new <= value + 1e-6
         value = new
@@ -101,7 +101,7 @@ def test_weights_of_labelled_rows_count(shifted):
     X, y = shifted.X[:60], shifted.y[:60]
     weighed = TransductiveSVC(tol=1e-8).fit(X, y, sample_weight=weight)
     cost = weight * (60 / weight.sum()) * 0.1
-    plane = fit_plane(X, np.where(y == 1, 1.0, -1.0), cost, tol=1e-8)
+    plane = fit_plane(X, np.where(y == 1, 1.0, -1.0), cost, tol=1e-8).plane
     np.testing.assert_allclose(weighed.coef_[0], plane.coef, atol=1e-6)
 
 
@@ -110,7 +110,7 @@ def test_labels_by_name_and_one_unlabelled_row():
     assert clf.transduction_.tolist() == ["yes"]
 
 
-@pytest.mark.parametrize("hypotheses", ["hard", "confidence"])
+@pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
 def test_tradaboost_with_a_transductive_learner(hypotheses, tmp_path):
     X, y, crowd, truth = clouds(gap=5.0)
@@ -118,7 +118,11 @@ def test_tradaboost_with_a_transductive_learner(hypotheses, tmp_path):
     y_source = rng.randint(2, size=60)
     source = rng.normal(size=(60, 2)) + np.column_stack([2 * y_source - 1, 2 * y_source - 1])
     clf = TrAdaBoostClassifier(
-        TransductiveSVC(), n_estimators=5, target="t", initial="equal_mass", hypotheses=hypotheses
+        TransductiveSVC(),
+        n_estimators=5,
+        target_domain="t",
+        initial="equal_mass",
+        hypotheses=hypotheses,
     ).fit(
         np.vstack([source, X]),
         np.r_[y_source, y],
@@ -126,7 +130,7 @@ def test_tradaboost_with_a_transductive_learner(hypotheses, tmp_path):
         X_unlabeled=crowd,
     )
     assert np.mean(clf.predict(crowd) == truth) > 0.9
-    plain = TrAdaBoostClassifier(TransductiveSVC(), n_estimators=2, target="t").fit(
+    plain = TrAdaBoostClassifier(TransductiveSVC(), n_estimators=2, target_domain="t").fit(
         np.vstack([source, X]), np.r_[y_source, y], domains=np.repeat(["s", "t"], [60, 2])
     )
     assert plain.predict(crowd).shape == truth.shape

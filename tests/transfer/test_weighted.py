@@ -6,13 +6,13 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
+from groupwise.boosting import LinearLearner
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.transfer import (
     KLIEP,
     AuxiliaryRatio,
     KernelMeanMatching,
-    LinearLearner,
     LogisticRatio,
     TargetShare,
     WeightedTransferClassifier,
@@ -24,7 +24,7 @@ NAMES = ["target_only", "union", "equal_mass", "aux", "logistic", "kliep", "kmm"
 
 def fitted(weighting, data, **more):
     return WeightedTransferClassifier(
-        LogisticRegression(), weighting=weighting, target="target"
+        LogisticRegression(), weighting=weighting, target_domain="target"
     ).fit(data.X, data.y, domains=data.domains, **more)
 
 
@@ -40,7 +40,7 @@ def test_weights_by_hand():
     }
     for weighting, weight in expected.items():
         clf = WeightedTransferClassifier(
-            LogisticRegression(), weighting=weighting, target="target"
+            LogisticRegression(), weighting=weighting, target_domain="target"
         ).fit(X, y, domains=domains)
         np.testing.assert_allclose(clf.row_weights_, weight)
 
@@ -73,20 +73,20 @@ def test_unlabelled_target_only(weighting):
     X = rng.normal(size=(200, 1))
     y = (X[:, 0] > 0).astype(int)
     X_unlabeled = rng.normal(loc=1.5, size=(200, 1))
-    clf = WeightedTransferClassifier(LogisticRegression(), weighting=weighting, target="t").fit(
-        X, y, domains=np.full(200, "s"), X_unlabeled=X_unlabeled
-    )
+    clf = WeightedTransferClassifier(
+        LogisticRegression(), weighting=weighting, target_domain="t"
+    ).fit(X, y, domains=np.full(200, "s"), X_unlabeled=X_unlabeled)
     weight = clf.row_weights_ * 200
     assert weight @ X[:, 0] / 200 > 0.5  # the weighted source has moved towards the target
     with pytest.raises(GroupDataError, match="importance weighting needs rows of the target"):
-        WeightedTransferClassifier(LogisticRegression(), weighting=weighting, target="t").fit(
-            X, y, domains=np.full(200, "s")
-        )
+        WeightedTransferClassifier(
+            LogisticRegression(), weighting=weighting, target_domain="t"
+        ).fit(X, y, domains=np.full(200, "s"))
 
 
 def test_labels_of_the_target_are_needed_for_equal_mass():
     with pytest.raises(GroupDataError, match="no row of the target domain 't'"):
-        WeightedTransferClassifier(target="t").fit(
+        WeightedTransferClassifier(target_domain="t").fit(
             np.zeros((2, 1)), [0, 1], domains=np.array(["s", "s"])
         )
 
@@ -201,18 +201,32 @@ def test_class_missing_in_the_target():
     X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 1, 1])
     domains = np.array(["s", "s", "s", "t", "t", "t"])
     with pytest.raises(GroupDataError, match="hold no class 0"):
-        WeightedTransferClassifier(weighting="target_only", target="t").fit(X, y, domains=domains)
-    clf = WeightedTransferClassifier(LinearLearner(), target="t").fit(X, y, domains=domains)
+        WeightedTransferClassifier(weighting="target_only", target_domain="t").fit(
+            X, y, domains=domains
+        )
+    clf = WeightedTransferClassifier(LinearLearner(), target_domain="t").fit(X, y, domains=domains)
     assert set(clf.classes_) == {0, 1}
 
 
 def test_balanced_classes(shifted):
     X, y = shifted.X[:60], np.r_[np.zeros(50, int), np.ones(10, int)]
-    clf = WeightedTransferClassifier(LinearLearner(tol=1e-8), balance_classes=True).fit(X, y)
+    clf = WeightedTransferClassifier(LinearLearner(tol=1e-8), class_weight="balanced").fit(X, y)
     doubled = WeightedTransferClassifier(LinearLearner(tol=1e-8)).fit(
         X, y, sample_weight=np.r_[np.full(50, 1.0), np.full(10, 5.0)]
     )
     np.testing.assert_array_equal(clf.predict(X), doubled.predict(X))
+
+
+def test_weights_per_class(shifted):
+    X, y = shifted.X[:60], np.where(np.arange(60) < 50, "a", "b")
+    given = {"a": 1.0, "b": 5.0}
+    clf = WeightedTransferClassifier(LinearLearner(tol=1e-8), class_weight=given).fit(X, y)
+    weighed = WeightedTransferClassifier(LinearLearner(tol=1e-8)).fit(
+        X, y, sample_weight=[given[label] for label in y]
+    )
+    np.testing.assert_allclose(clf.ensemble_.coef, weighed.ensemble_.coef, atol=1e-6)
+    with pytest.raises(ValueError, match="class_weight of 'b' must be a number"):
+        clf.set_params(class_weight={"b": 0.0}).fit(X, y)
 
 
 def test_weights_of_one_class_only():

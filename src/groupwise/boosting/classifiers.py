@@ -1,8 +1,8 @@
 """Any scikit-learn classifier as a weak learner."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,21 +10,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from groupwise._compat import set_random_states
+from groupwise._typing import Rows
 from groupwise.boosting.protocol import resample_counts
+from groupwise.boosting.votes import cast, link
 
-__all__ = ["BoundClassifier", "ClassifierLearner", "ClassifierRun", "VoteEnsemble", "vote_coding"]
-
-
-def vote_coding(n_classes: int) -> NDArray[Any]:
-    """What a vote for each class adds to the scores, before its weight.
-
-    Two classes: -1 and +1. More: the code of SAMME (Zhu et al. 2009), 1 for the class voted for and
-    -1/(n_classes - 1) for each other, one line a class.
-    """
-    if n_classes == 2:
-        return np.array([-1.0, 1.0])
-    rest = -1.0 / (n_classes - 1)
-    return np.full((n_classes, n_classes), rest) + (1.0 - rest) * np.eye(n_classes)
+__all__ = ["BoundClassifier", "ClassifierLearner", "ClassifierRun", "VoteEnsemble"]
 
 
 @dataclass(frozen=True)
@@ -35,9 +25,14 @@ class ClassifierLearner:
     ----------
     estimator : classifier
         Must take ``sample_weight`` in ``fit``, unless rows are resampled by weight.
+    is_soft : bool, default=False
+        Vote with probabilities: ``predict_proba``, or where there is none the logistic function of
+        ``decision_function`` (the softmax for three classes or more).
     """
 
     estimator: Any
+    is_soft: bool = False
+    accepts_nan = False
 
     def __post_init__(self) -> None:
         if not (hasattr(self.estimator, "fit") and is_classifier(self.estimator)):
@@ -46,8 +41,18 @@ class ClassifierLearner:
                 f"HistTrees(), got {self.estimator!r}"
             )
 
-    def bind(self, X: Any) -> "BoundClassifier":
-        return BoundClassifier(self.estimator, X)
+    def bind(self, X: Rows) -> "BoundClassifier":
+        return BoundClassifier(self.estimator, X, self.is_soft)
+
+    def soft(self) -> "ClassifierLearner":
+        if not hasattr(self.estimator, "predict_proba") and not hasattr(
+            self.estimator, "decision_function"
+        ):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has neither predict_proba nor "
+                "decision_function; use hypotheses='hard'"
+            )
+        return replace(self, is_soft=True)
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,8 @@ class BoundClassifier:
     """A classifier and the rows it will be fitted to."""
 
     estimator: Any
-    X: Any
+    X: Rows
+    is_soft: bool = False
 
     def start(
         self, n_classes: int, rng: np.random.RandomState, *, resample: bool
@@ -65,63 +71,82 @@ class BoundClassifier:
                 f"{type(self.estimator).__name__} takes no sample_weight; "
                 "use resample=True, which draws the rows by weight instead"
             )
-        return ClassifierRun(self.estimator, self.X, n_classes, rng, resample)
+        return ClassifierRun(self, n_classes, rng, resample)
 
 
 @dataclass
 class ClassifierRun:
     """Clones of a classifier, fitted to one weighting of the rows after another."""
 
-    estimator: Any
-    X: Any
+    bound: BoundClassifier
     n_classes: int
     rng: np.random.RandomState
     resample: bool
     hypotheses: list[Any] = field(default_factory=list)
 
-    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[np.intp]:
-        return self.fit_one(target, weight).predict(self.X)
-
-    def fit_one(self, target: NDArray[np.intp], weight: NDArray[Any]) -> Any:
-        """One more fitted clone, kept for :meth:`combine`."""
-        hypothesis = clone(self.estimator)
+    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+        X = self.bound.X
+        hypothesis = clone(self.bound.estimator)
         set_random_states(hypothesis, self.rng)
         if self.resample:
             drawn = np.repeat(np.arange(len(weight)), resample_counts(weight, self.rng))
-            hypothesis.fit(self.X[drawn], target[drawn])
+            hypothesis.fit(X[drawn], target[drawn])
         else:
-            hypothesis.fit(self.X, target, sample_weight=weight * (len(weight) / weight.sum()))
+            hypothesis.fit(X, target, sample_weight=weight * (len(weight) / weight.sum()))
         self.hypotheses.append(hypothesis)
-        return hypothesis
+        return _output(hypothesis, X, self.n_classes, self.bound.is_soft)
 
     def combine(self, weights: Sequence[float]) -> "VoteEnsemble":
-        return VoteEnsemble(self.hypotheses[: len(weights)], list(weights), self.n_classes)
+        kept = self.hypotheses[: len(weights)]
+        return VoteEnsemble(kept, list(weights), self.n_classes, self.bound.is_soft)
 
 
 @dataclass(frozen=True)
 class VoteEnsemble:
-    """The weighted votes of fitted classifiers."""
+    """The weighted votes of fitted classifiers.
+
+    Attributes
+    ----------
+    estimators : list of classifiers
+        Fitted to class codes.
+    weights : list of float
+    n_classes : int
+    is_soft : bool
+        Whether a vote is a probability, or 0 or 1.
+    """
 
     estimators: list[Any]
     weights: list[float]
     n_classes: int
+    is_soft: bool = False
 
-    def score(self, X: Any) -> NDArray[Any]:
-        score = self._zeros(X)
+    def score(self, X: Rows) -> NDArray[Any]:
+        score = np.zeros(X.shape[0] if self.n_classes == 2 else (X.shape[0], self.n_classes))
         for stage in self.staged_score(X):
             score = stage
         return score
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        score = self._zeros(X)
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
+        score: Any = 0.0
         for weight, estimator in zip(self.weights, self.estimators, strict=True):
-            score = score + weight * self.votes(estimator, X)
+            output = _output(estimator, X, self.n_classes, self.is_soft)
+            score = score + weight * cast(output, self.n_classes)
             yield score
 
-    def votes(self, estimator: Any, X: Any) -> NDArray[Any]:
-        """What one classifier adds to the scores, before its weight."""
-        return vote_coding(self.n_classes)[estimator.predict(X)]
+    def tail(self, first: int) -> Self:
+        return replace(self, estimators=self.estimators[first:], weights=self.weights[first:])
 
-    def _zeros(self, X: Any) -> NDArray[Any]:
-        shape = (X.shape[0],) if self.n_classes == 2 else (X.shape[0], self.n_classes)
-        return np.zeros(shape)
+
+def _output(classifier: Any, X: Rows, n_classes: int, is_soft: bool) -> NDArray[Any]:
+    """Class codes (n_rows,), or probabilities (n_rows, n_classes): zero for classes not seen."""
+    if not is_soft:
+        return classifier.predict(X)
+    if hasattr(classifier, "predict_proba"):
+        seen = classifier.predict_proba(X)
+    else:
+        seen = link(classifier.decision_function(X))
+    if seen.shape[1] == n_classes:
+        return seen
+    proba = np.zeros((seen.shape[0], n_classes))
+    proba[:, classifier.classes_] = seen
+    return proba

@@ -1,4 +1,4 @@
-"""What a boosting method needs of a weak learner, and how one is looked up.
+"""What a boosting method needs of a weak learner.
 
 The journey of the data::
 
@@ -15,26 +15,48 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoundLearner", "Ensemble", "Run", "WeakLearner", "get_weak_learner", "resample_counts"]
+from groupwise._typing import Rows
+
+__all__ = [
+    "BoundLearner",
+    "Ensemble",
+    "HardLearner",
+    "Run",
+    "Scores",
+    "WeakLearner",
+    "resample_counts",
+]
 
 
-class Ensemble(Protocol):
-    """A weighted sum of hypotheses."""
+class Scores(Protocol):
+    """What gives scores to rows."""
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[Any]:
         """Scores of rows: (n_rows,) for two classes, (n_rows, n_classes) for more."""
         ...
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+
+class Ensemble(Scores, Protocol):
+    """A weighted sum of hypotheses, round by round."""
+
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
         """Scores after each round; every one a fresh array."""
+        ...
+
+    def tail(self, first: int) -> "Ensemble":
+        """The same without the rounds before ``first`` (counted from 0)."""
         ...
 
 
 class Run(Protocol):
     """One boosting run on bound rows."""
 
-    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[np.intp]:
-        """Add the hypothesis for these class codes and weights; its codes on the same rows."""
+    def fit(self, target: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+        """Add the hypothesis for these class codes and weights; what it says of the same rows.
+
+        Class codes (n_rows,), or from a soft learner the probability of each class,
+        (n_rows, n_classes).
+        """
         ...
 
     def combine(self, weights: Sequence[float]) -> Ensemble:
@@ -54,21 +76,34 @@ class BoundLearner(Protocol):
 class WeakLearner(Protocol):
     """A recipe for hypotheses."""
 
-    def bind(self, X: Any) -> BoundLearner:
+    #: Whether rows may hold missing values.
+    accepts_nan: bool
+
+    def bind(self, X: Rows) -> BoundLearner:
         """Do once whatever depends on the rows alone."""
         ...
 
+    def soft(self) -> "WeakLearner":
+        """The same hypotheses with probabilities for votes.
 
-def get_weak_learner(estimator: Any) -> WeakLearner:
-    """Make a weak learner of ``None`` (histogram trees), a weak learner, or a classifier."""
-    from groupwise.boosting.classifiers import ClassifierLearner
-    from groupwise.boosting.hist_trees import HistTrees
+        Raises
+        ------
+        ValueError
+            If there are none.
+        """
+        ...
 
-    if estimator is None:
-        return HistTrees()
-    if isinstance(estimator, WeakLearner):
-        return estimator
-    return ClassifierLearner(estimator)
+
+class HardLearner:
+    """Mixin of the weak learners whose hypotheses only ever name a class."""
+
+    accepts_nan = False
+
+    def soft(self) -> WeakLearner:
+        raise ValueError(
+            f"{type(self).__name__} has no soft hypotheses, with probabilities for votes; "
+            "use hypotheses='hard'"
+        )
 
 
 def resample_counts(weight: NDArray[Any], rng: np.random.RandomState) -> NDArray[np.intp]:

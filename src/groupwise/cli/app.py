@@ -1,24 +1,91 @@
-"""All commands, each in a file of its own."""
+"""The commands by name; each is in a file of its own, which is loaded when the command runs."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from groupwise import __version__
-from groupwise.cli.compare import compare
-from groupwise.cli.console import EXIT_CODES
-from groupwise.cli.dask import CommandWithDask
-from groupwise.cli.demo import demo
-from groupwise.cli.describe import describe
-from groupwise.cli.evaluate import evaluate
-from groupwise.cli.fit import fit
-from groupwise.cli.methods import methods
-from groupwise.cli.predict import predict
-from groupwise.cli.report import report
-from groupwise.cli.reproduce import reproduce
+
+__all__ = ["COMMANDS", "EXIT_CODES", "app", "load_command"]
+
+#: Every command with the first line of its help, which a test holds to the function's docstring.
+COMMANDS = {
+    "demo": "Learn which sessions of digits are mostly odd, from the sessions' labels alone.",
+    "describe": "Show what a table holds: columns, groups, labels, conflicts, methods that apply.",
+    "fit": "Learn from a table and say how good the model is on groups it has not seen.",
+    "predict": "Predict rows or groups of a table.",
+    "evaluate": "Judge a model on a table whose labels are known, group by group.",
+    "compare": "Run every method that applies on the same folds of whole groups.",
+    "report": "Write one HTML page: leaderboard, pictures, all groups, and how to repeat it.",
+    "methods": "List the methods: for which kind of supervision, and from which paper.",
+}
+
+#: What a script can tell from a command's exit code.
+EXIT_CODES = {
+    0: "done",
+    1: "an error of groupwise itself, or of a method",
+    2: "the command was called wrongly",
+    3: "the table (or a result file) cannot be used",
+    4: "the model file cannot be used",
+    5: "a file cannot be written, or the disk is full",
+    130: "interrupted",
+    141: "nobody read the output to its end",
+}
+
+#: What ``--dask`` without an address stands for.
+LOCAL = "local"
+
+
+class _CommandWithDask(TyperCommand):
+    """A command whose option ``--dask`` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _with_address(args))
+
+
+def _with_address(args: Sequence[str]) -> list[str]:
+    """An address after ``--dask`` where none is: one has a colon in it, and no file does here."""
+    out = []
+    for position, word in enumerate(args):
+        out.append(word)
+        follows = args[position + 1] if position + 1 < len(args) else "-"
+        if word == "--dask" and ":" not in follows and follows != LOCAL:
+            out.append(LOCAL)
+    return out
+
+
+def load_command(name: str) -> TyperCommand:
+    """A command with its options; loads everything it needs."""
+    module = import_module(f"groupwise.cli.{name}")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name, cls=_CommandWithDask if name == "fit" else None)(getattr(module, name))
+    command = typer.main.get_command(alone)
+    assert isinstance(command, TyperCommand)
+    return command
+
+
+class _LazyCommands(TyperGroup):
+    """Commands that are loaded when they are called, so that ``--help`` need not wait."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        """What a list of commands shows."""
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None else load_command(str(command.name)), rest
+
 
 app = typer.Typer(
     name="groupwise",
+    cls=_LazyCommands,
     help="Learn when labels belong to groups of rows.",
     epilog="Exit codes: " + "; ".join(f"{code} {what}" for code, what in EXIT_CODES.items()) + ".",
     no_args_is_help=True,
@@ -40,7 +107,3 @@ def main(
     ] = False,
 ) -> None:
     """Learn when labels belong to groups of rows."""
-
-
-for command in (demo, describe, fit, predict, evaluate, compare, report, methods, reproduce):
-    app.command(cls=CommandWithDask if command is fit else None)(command)

@@ -6,13 +6,10 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, command_line, one_line_errors
-from groupwise.cli.inputs import Question
-from groupwise.cli.outputs import check_folder, write_report
-from groupwise.cli.show import say_board, say_job
+from groupwise.cli.console import Console, command_line, one_line_errors
+from groupwise.cli.outputs import check_folder, print_board, print_job, write_report
 from groupwise.io import save_model
 from groupwise.jobs import Comparison, Job, Result
-from groupwise.jobs.methods import get_method
 
 
 def compare(
@@ -54,10 +51,10 @@ def compare(
 
     Example: groupwise compare sessions.parquet -g session -l kind --folds 3 --no-search
     """
-    speaker = Speaker(as_json=as_json, quiet=quiet)
+    console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out / "x" if out.is_dir() else out, report, model)
-        question = Question(
+        job_options = options.JobOptions(
             table=table,
             sql=sql,
             group=group,
@@ -72,8 +69,8 @@ def compare(
             order=order,
             seed=seed,
         )
-        job, why = question.job(question.read())
-        say_job(speaker, job, why)
+        job, why = job_options.job(job_options.read())
+        print_job(console, job, why)
         comparison = Comparison(
             job,
             out,
@@ -82,35 +79,33 @@ def compare(
             search=search,
             command=command_line(),
         )
-        result = run_comparison(comparison, speaker)
-        board = say_board(speaker, result)
+        result = run_comparison(comparison, console)
+        board = print_board(console, result)
         if model is not None:
             save_best(job, result, str(board.index[0]), model, search)
-            speaker.say(f"written:     {model} ({board.index[0]})")
+            console.print(f"written:     {model} ({board.index[0]})")
         if report is not None:
             write_report(result, report)
-            speaker.say(f"written:     {report}")
-        speaker.say(f"written:     {out / 'result.json'}")
+            console.print(f"written:     {report}")
+        console.print(f"written:     {out / 'result.json'}")
         lines = board.reset_index().to_dict(orient="records")
-        speaker.give({"leaderboard": lines, "left_out": result.left_out, "out": str(out)})
+        console.emit_json({"leaderboard": lines, "left_out": result.left_out, "out": str(out)})
 
 
-def run_comparison(comparison: Comparison, speaker: Speaker) -> Result:
+def run_comparison(comparison: Comparison, console: Console) -> Result:
     """Do what is left to do, with a progress bar."""
     steps = comparison.steps()
     total = len(comparison.chosen) * len(comparison.splits)
     if len(steps) < total:
-        speaker.say(f"continued:   {total - len(steps)} of {total} folds are there already")
-    for step in speaker.track(steps, "Methods x folds"):
+        console.print(f"continued:   {total - len(steps)} of {total} folds are there already")
+    for step in console.track(steps, "Methods x folds"):
         comparison.run(step)
     return comparison.result()
 
 
 def save_best(job: Job, result: Result, name: str, path: Path, search: bool) -> None:
     """Fit the best method to all rows and store it with what it was found to be worth."""
-    best = get_method(
-        job.supervision.kind, name, n_rows=job.n_rows, n_classes=len(job.known.classes)
-    )
+    best = job.method(name)
     params = job.tune(best, {}) if search else {}
     own = Result(result.about, {name: result.methods[name]})
     save_model(job.fit(best, params), path, result=own.to_json())

@@ -11,38 +11,28 @@ from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console as RichConsole
 from rich.progress import track
 from rich.table import Table
 
+from groupwise.cli.options import OPTION_NAMES
 from groupwise.exceptions import GroupDataError
 from groupwise.io import ModelFileError
 from groupwise.tables import OptionError, TableError
+from groupwise.tables.sql import without_password
 
-__all__ = ["EXIT_CODES", "Speaker", "command_line", "one_line_errors"]
-
-#: What a script can tell from a command's exit code.
-EXIT_CODES = {
-    0: "done",
-    1: "an error of groupwise itself, or of a method",
-    2: "the command was called wrongly",
-    3: "the table (or a result file) cannot be used",
-    4: "the model file cannot be used",
-    5: "a file cannot be written, or the disk is full",
-    130: "interrupted",
-    141: "nobody read the output to its end",
-}
+__all__ = ["Console", "command_line", "one_line_errors"]
 
 
-class _Stream(Console):
+class _Stream(RichConsole):
     """A console that leaves a reader who went away to the command."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
-class Speaker:
-    """Prints for people, or JSON for machines, or nothing.
+class Console:
+    """Prints text for people, or JSON for machines, or nothing.
 
     Parameters
     ----------
@@ -55,17 +45,17 @@ class Speaker:
         self._out = _Stream(soft_wrap=True)
         self._err = _Stream(stderr=True, soft_wrap=True)
 
-    def say(self, what: Any) -> None:
+    def print(self, what: object) -> None:
         """Print for people."""
         if not self.silent:
             self._out.print(what, highlight=False, markup=False)
 
     def note(self, what: str) -> None:
-        """Say on the other stream what a person should know; not with ``--quiet``."""
+        """Print to standard error what a person should know; not with ``--quiet``."""
         if not self.silent:
             self._err.print(f"note: {what}", highlight=False, markup=False)
 
-    def give(self, content: dict[str, Any]) -> None:
+    def emit_json(self, content: dict[str, Any]) -> None:
         """Print for machines."""
         if self.as_json:
             print(json.dumps(content, allow_nan=False))
@@ -103,8 +93,10 @@ def one_line_errors() -> Iterator[None]:
     except ModelFileError as error:
         _fail(str(error), 4)
     except OptionError as error:
-        _fail(str(error), 2)
-    except (TableError, GroupDataError) as error:
+        _fail(error.renamed(OPTION_NAMES), 2)
+    except TableError as error:
+        _fail(error.renamed(OPTION_NAMES), 3)
+    except GroupDataError as error:
         _fail(str(error), 3)
     except OSError as error:
         _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), 5)
@@ -121,8 +113,6 @@ def one_line_errors() -> Iterator[None]:
 
 def command_line() -> str:
     """The command as it was typed, without any password."""
-    from groupwise.tables.sql import without_password
-
     return shlex.join(["groupwise", *(without_password(part) for part in sys.argv[1:])])
 
 
@@ -137,7 +127,7 @@ def _fail(message: str, code: int) -> None:
 def _catch_termination() -> Any:
     """Let ``kill`` end a command as Ctrl-C does, so that no file is left half written."""
 
-    def stop(_signum: int, _frame: Any) -> None:
+    def stop(_signum: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     try:

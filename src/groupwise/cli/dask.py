@@ -2,43 +2,20 @@
 
 import importlib.util
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from typer.core import TyperCommand
-
-from groupwise.cli.inputs import Question
-from groupwise.jobs import Method, Result, TableModel
-from groupwise.jobs.methods import methods_for
+from groupwise.cli import options
+from groupwise.cli.app import LOCAL
+from groupwise.jobs import Method, Result, TableModel, methods_for
 from groupwise.tables import OptionError, choose_features
 
-__all__ = ["LOCAL", "CommandWithDask", "fit_folder"]
-
-#: What ``--dask`` without an address stands for.
-LOCAL = "local"
-
-
-class CommandWithDask(TyperCommand):
-    """A command whose option ``--dask`` may stand alone."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_address(args))
-
-
-def _with_address(args: Sequence[str]) -> list[str]:
-    """An address after ``--dask`` where none is: one has a colon in it, and no file does here."""
-    out = []
-    for position, word in enumerate(args):
-        out.append(word)
-        follows = args[position + 1] if position + 1 < len(args) else "-"
-        if word == "--dask" and ":" not in follows and follows != LOCAL:
-            out.append(LOCAL)
-    return out
+__all__ = ["fit_folder"]
 
 
 def fit_folder(
-    question: Question,
+    job_options: options.JobOptions,
     address: str,
     method: str | None,
     params: dict[str, Any],
@@ -49,24 +26,24 @@ def fit_folder(
     """Fit on the cluster at the address (or one of this machine's own)."""
     if importlib.util.find_spec("distributed") is None:
         raise OptionError("--dask needs the package distributed: install groupwise[dask]")
-    if question.sql is not None or question.order is not None:
+    if job_options.sql is not None or job_options.order is not None:
         raise OptionError("--dask takes a folder of Parquet parts, and no --sql or --order")
-    from groupwise.dask.folder import Folder  # slow to load, and an extra
-    from groupwise.dask.job import FolderJob
+    from groupwise.jobs.dask_job import FolderJob  # slow to load, and an extra
+    from groupwise.jobs.parquet_folder import ParquetFolder
 
-    folder = Folder.open(question.table)
+    folder = ParquetFolder.open(job_options.table)
     sample = folder.sample()
-    supervision, _ = question.supervision(sample, folder.name)
+    supervision, _ = job_options.supervision(sample, folder.name)
     chosen = _boosting(supervision.kind, method)
     uses = choose_features(
         sample,
         supervision.roles(),
         name=folder.name,
-        wanted=question.features,
-        ignored=question.ignore,
+        wanted=job_options.features,
+        ignored=job_options.ignore,
     )
     with _cluster(address) as client:
-        job = FolderJob(client, folder, supervision, uses, chosen, params, question.seed)
+        job = FolderJob(client, folder, supervision, uses, chosen, params, job_options.seed)
         return job.run(command, folds)
 
 

@@ -9,9 +9,8 @@ import typer
 
 from groupwise.cli import options
 from groupwise.cli.compare import run_comparison, save_best
-from groupwise.cli.console import Speaker, one_line_errors
-from groupwise.cli.outputs import write_report
-from groupwise.cli.show import say_board, say_job
+from groupwise.cli.console import Console, one_line_errors
+from groupwise.cli.outputs import print_board, print_job, write_report
 from groupwise.jobs import Comparison, Job, make_supervision
 from groupwise.tables import read_table, write_table
 
@@ -66,13 +65,13 @@ def demo(
 
     Example: groupwise demo --folds 3 -o my-demo
     """
-    speaker = Speaker(as_json=as_json, quiet=quiet)
+    console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         out.mkdir(parents=True, exist_ok=True)
         path = write_table(digit_sessions(seed), out / "sessions.parquet")
-        supervision = make_supervision("majority", group="session", label=("kind",))
+        supervision = make_supervision("majority", group="session", label="kind")
         job = Job.from_table(read_table(path), supervision, seed=seed)
-        say_job(speaker, job, None)
+        print_job(console, job, None)
         command = (
             f"groupwise compare {path} --group session --label kind --no-search --folds {folds} "
             f"--seed {seed} --method {','.join(METHODS)}"
@@ -80,14 +79,14 @@ def demo(
         comparison = Comparison(
             job, out / "comparison", methods=METHODS, n_splits=folds, search=False, command=command
         )
-        result = run_comparison(comparison, speaker)
-        board = say_board(speaker, result)
+        result = run_comparison(comparison, console)
+        board = print_board(console, result)
         save_best(job, result, str(board.index[0]), out / "model.skops", search=False)
         write_report(result, out / "report.html")
         picture = draw_scores(board, out / "scores.png")
-        speaker.say(
+        console.print(
             f"table:   {path}\nmodel:   {out / 'model.skops'}\npicture: {picture}\n"
             f"report:  {out / 'report.html'}"
         )
         lines = board.reset_index().to_dict(orient="records")
-        speaker.give({"leaderboard": lines, "out": str(out)})
+        console.emit_json({"leaderboard": lines, "out": str(out)})

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, one_line_errors
-from groupwise.cli.inputs import Question
+from groupwise.cli.console import Console, one_line_errors
 from groupwise.groups import Groups, show
-from groupwise.jobs import methods_for
-from groupwise.jobs.known import get_column, ids_of
+from groupwise.jobs import KINDS, methods_for
+from groupwise.jobs.targets import get_column, ids_of
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse
 
@@ -23,26 +22,26 @@ def describe(
     sql: options.Sql = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say what a table holds: columns, groups, labels, conflicts, and which methods apply.
+    """Show what a table holds: columns, groups, labels, conflicts, methods that apply.
 
     Example: groupwise describe sessions.parquet --group session --label kind
     """
-    speaker = Speaker(as_json=as_json)
+    console = Console(as_json=as_json)
     with one_line_errors():
         labels = options.split_names(label)
-        question = Question(table=table, sql=sql, group=group, label=labels)
-        loaded = question.read()
+        job_options = options.JobOptions(table=table, sql=sql, group=group, label=labels)
+        loaded = job_options.read()
         found = _describe(loaded, group, labels)
-        _say(speaker, found)
-        speaker.give(found)
+        _print(console, found)
+        console.emit_json(found)
 
 
 def _describe(table: LoadedTable, group: str | None, labels: list[str]) -> dict[str, Any]:
     frame = table.frame
     roles = ({group: "group"} if group else {}) | dict.fromkeys(labels, "label")
     for column in labels:
-        get_column(frame, column, table.name, "--label")
-    groups = None if group is None else Groups(ids_of(frame, group, table.name, "--group"))
+        get_column(frame, column, table.name, "label")
+    groups = None if group is None else Groups(ids_of(frame, group, table.name, "group"))
     same = {} if groups is None else {"group": groups.codes}
     uses = choose_features(frame, roles, name=table.name, same_as=same)
     missing = frame.isna().sum()
@@ -78,7 +77,7 @@ def _sizes(groups: Groups) -> dict[str, Any]:
 
 def _labels(frame: pd.DataFrame, groups: Groups, labels: list[str]) -> dict[str, Any]:
     if len(labels) > 1:
-        return {"kinds": {"proportions": "one column per class"}, "n_classes": len(labels)}
+        return {"kinds": _meanings("proportions"), "n_classes": len(labels)}
     values = frame[labels[0]]
     per_group = values.groupby(groups.codes).nunique(dropna=True)
     conflicts = per_group.index[per_group > 1]
@@ -101,17 +100,17 @@ def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
 
 def _kinds(n_conflicts: int, n_classes: int) -> dict[str, str]:
     """Kinds of supervision that fit, with what each takes the label to be."""
-    rows = {
-        "proportions": "only how many rows of each class a group has is used",
-        "measure": "rows have labels, what counts is a score per group",
-        "transfer": "rows have labels, one domain counts (give --domain and --target)",
-    }
     if n_conflicts:
-        return rows
-    whole = {"majority": "the label is the class most rows of the group have"}
-    if n_classes == 2:
-        whole["presence"] = "the label says whether at least one row is positive"
-    return whole
+        return _meanings("proportions", "measure", "transfer")
+    return _meanings("majority", "presence") if n_classes == 2 else _meanings("majority")
+
+
+def _meanings(*kinds: str) -> dict[str, str]:
+    meanings = {}
+    for kind in kinds:
+        needed = [options.OPTION_NAMES[name] for name in KINDS[kind].required]
+        meanings[kind] = KINDS[kind].meaning + (f" (give {' and '.join(needed)})" if needed else "")
+    return meanings
 
 
 def _methods(kind: str, n_rows: int, n_classes: int) -> list[str]:
@@ -135,26 +134,28 @@ def _candidates(frame: pd.DataFrame, uses: list[ColumnUse]) -> list[str]:
     return names
 
 
-def _say(speaker: Speaker, found: dict[str, Any]) -> None:
-    speaker.say(f"table:   {found['table']}: {found['n_rows']:,} rows")
+def _print(console: Console, found: dict[str, Any]) -> None:
+    console.print(f"table:   {found['table']}: {found['n_rows']:,} rows")
     rows = [[c["name"], c["use"], c["why"], str(c["missing"])] for c in found["columns"]]
-    table = Speaker.table("columns", ["column", "use", "why", "missing"], rows)
+    table = Console.table("columns", ["column", "use", "why", "missing"], rows)
     table.columns[1].justify = table.columns[2].justify = "left"
-    speaker.say(table)
+    console.print(table)
     if "group_candidates" in found:
-        speaker.say(f"groups could be: {', '.join(found['group_candidates']) or 'none'} (--group)")
+        console.print(
+            f"groups could be: {', '.join(found['group_candidates']) or 'none'} (--group)"
+        )
     if "groups" in found:
         sizes = found["groups"]["rows_each"]
-        speaker.say(
+        console.print(
             f"groups:  {found['groups']['n']:,}, of {sizes['min']:g} to {sizes['max']:g} rows "
             f"(median {sizes['median']:g}; largest {found['groups']['largest']})"
         )
     if "balance" in found:
         counts = ", ".join(f"{name} {n:,}" for name, n in found["balance"].items())
-        speaker.say(f"labels:  {counts} rows; {found['missing_labels']} missing")
-        speaker.say(f"         {found['groups_with_conflicts']} groups hold more than one label")
+        console.print(f"labels:  {counts} rows; {found['missing_labels']} missing")
+        console.print(f"         {found['groups_with_conflicts']} groups hold more than one label")
         for line in found["conflicts"]:
-            speaker.say(f"         {line}")
+            console.print(f"         {line}")
     for kind, meaning in found.get("kinds", {}).items():
-        speaker.say(f"kind:    {kind}: {meaning}")
-        speaker.say(f"         methods: {', '.join(found['methods'][kind])}")
+        console.print(f"kind:    {kind}: {meaning}")
+        console.print(f"         methods: {', '.join(found['methods'][kind])}")

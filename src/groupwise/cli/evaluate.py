@@ -6,16 +6,13 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, command_line, one_line_errors
-from groupwise.cli.outputs import check_folder
+from groupwise.cli.console import Console, command_line, one_line_errors
+from groupwise.cli.outputs import check_folder, print_score, score_summary
 from groupwise.cli.predict import load_table_model
-from groupwise.cli.show import say_score, score_summary
 from groupwise.io import has_result, read_result
-from groupwise.jobs import Result, TableModel
-from groupwise.jobs.evidence import gather
-from groupwise.jobs.job import order_of
-from groupwise.jobs.result import library_versions
-from groupwise.tables import LoadedTable, read_table
+from groupwise.jobs import Result
+from groupwise.jobs.evaluate import evaluate_model
+from groupwise.tables import read_table
 
 
 def evaluate(
@@ -33,57 +30,27 @@ def evaluate(
 
     Example: groupwise evaluate model.skops new.parquet
     """
-    speaker = Speaker(as_json=as_json, quiet=quiet)
+    console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
         fitted = load_table_model(model)
         text = [c for c in (fitted.supervision.group,) if c is not None]
         loaded = read_table(table, sql=sql, text=text)
         if _trained_on(model) == loaded.fingerprint:
-            speaker.note("this is the table the model was trained on: new groups will score worse")
-        result = judge(fitted, loaded, order)
+            console.note("this is the table the model was trained on: new groups will score worse")
+        result = evaluate_model(fitted, loaded, order=order, command=command_line())
         if out is not None:
             result.save(out)
         summary = score_summary(result, fitted.method)
-        speaker.say(f"table:       {result.about['table']}: {result.about['n_rows']:,} rows")
-        say_score(speaker, summary, "groups" if fitted.supervision.group else "rows")
+        console.print(f"table:       {result.about.table}: {result.about.n_rows:,} rows")
+        print_score(console, summary, "groups" if fitted.supervision.group else "rows")
         if out is not None:
-            speaker.say(f"written:     {out}")
-        speaker.give(summary | {"model": str(model), "method": fitted.method})
+            console.print(f"written:     {out}")
+        console.emit_json(summary | {"model": str(model), "method": fitted.method})
 
 
 def _trained_on(model: Path) -> str | None:
     """The fingerprint of the training table, where the model knows it."""
     if not has_result(model):
         return None
-    return Result.from_json(read_result(model), str(model)).about.get("fingerprint")
-
-
-def judge(model: TableModel, table: LoadedTable, order: str | None) -> Result:
-    """The model's answers about the table's groups."""
-    features = model.schema.conform(table.frame, name=table.name)
-    known = model.supervision.known_in(table.frame, table.name, model.classes)
-    rows = model.supervision.judged_rows(known)
-    at = order_of(table.frame, order, table.name)
-    found = gather(model, features.iloc[rows], known.take(rows), at[rows])
-    zero = dict.fromkeys(("seconds_fit", "seconds_search", "seconds_predict", "memory_mib"), 0.0)
-    about = {
-        "table": table.name,
-        "fingerprint": table.fingerprint,
-        "n_rows": len(features),
-        "n_groups": known.groups.n_groups,
-        "supervision": model.supervision.to_dict(),
-        "score": model.supervision.score_name,
-        "classes": list(model.classes),
-        "columns": [
-            {"name": name, "use": use, "why": "the model's"}
-            for use, names in (
-                ("number", model.schema.numbers),
-                ("category", model.schema.categories),
-            )
-            for name in names
-        ],
-        "command": command_line(),
-        "versions": library_versions(),
-    }
-    return Result(about, {model.method: [found | zero | {"params": {}}]})
+    return Result.from_json(read_result(model), str(model)).about.fingerprint

@@ -1,20 +1,18 @@
 """``groupwise fit``: a model of a table, and what it is worth on new groups."""
 
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, command_line, one_line_errors
+from groupwise.cli.console import Console, command_line, one_line_errors
 from groupwise.cli.dask import fit_folder
-from groupwise.cli.inputs import Question, parse_params
-from groupwise.cli.outputs import check_folder, write_report
-from groupwise.cli.show import say_job, say_score, score_summary
+from groupwise.cli.outputs import check_folder, print_job, print_score, score_summary, write_report
 from groupwise.io import save_model
-from groupwise.jobs import Job, Method, Result, TableModel, get_method
-from groupwise.jobs.result import about_job
+from groupwise.jobs import Job, Method, Result, TableModel
 from groupwise.tables import OptionError
 
 
@@ -66,10 +64,10 @@ def fit(
 
     Example: groupwise fit sessions.parquet --group session --label kind -o model.skops
     """
-    speaker = Speaker(as_json=as_json, quiet=quiet)
+    console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out, report)
-        question = Question(
+        job_options = options.JobOptions(
             table=table,
             sql=sql,
             group=group,
@@ -84,32 +82,30 @@ def fit(
             order=order,
             seed=seed,
         )
-        params = parse_params(param)
+        params = options.parse_params(param)
         if dask is not None:
             if tune:
                 raise OptionError("--tune and --dask do not go together")
             model, result = fit_folder(
-                question, dask, method, params, folds=folds, command=command_line()
+                job_options, dask, method, params, folds=folds, command=command_line()
             )
-            _tell(speaker, model, result, out, report)
+            _tell(console, model, result, out, report)
             return
-        job, why = question.job(question.read())
-        chosen = get_method(
-            job.supervision.kind, method, n_rows=job.n_rows, n_classes=len(job.known.classes)
-        )
+        job, why = job_options.job(job_options.read())
+        chosen = job.method(method)
         chosen.build(job.supervision, params, seed)  # a wrong parameter is told before the work
-        say_job(speaker, job, why)
-        speaker.say(f"method:      {chosen.name} ({chosen.paper})")
-        result, final = _judge(speaker, job, chosen, params, folds, tune)
+        print_job(console, job, why)
+        console.print(f"method:      {chosen.name} ({chosen.paper})")
+        result, final = _judge(console, job, chosen, params, folds, tune)
         with warnings.catch_warnings(record=True) as told:
             model = job.fit(chosen, final)
         for text in dict.fromkeys(str(warning.message) for warning in told):
-            speaker.note(text)
-        _tell(speaker, model, result, out, report)
+            console.note(text)
+        _tell(console, model, result, out, report)
 
 
 def _tell(
-    speaker: Speaker, model: TableModel, result: Result, out: Path, report: Path | None
+    console: Console, model: TableModel, result: Result, out: Path, report: Path | None
 ) -> None:
     """Write the files and say what the model is worth."""
     save_model(model, out, result=result.to_json())
@@ -117,30 +113,29 @@ def _tell(
         write_report(result, report)
     summary = score_summary(result, model.method)
     units = "groups" if model.supervision.group else "rows"
-    say_score(speaker, summary, f"{units} not seen in training")
-    speaker.say(f"written:     {out}" + (f", {report}" if report else ""))
-    speaker.give(
+    print_score(console, summary, f"{units} not seen in training")
+    console.print(f"written:     {out}" + (f", {report}" if report else ""))
+    console.emit_json(
         summary
         | {
             "model": str(out),
             "method": model.method,
             "kind": model.supervision.kind,
-            "params": result.about["params"],
-            "columns": result.about["columns"],
+            "params": result.about.params,
+            "columns": [asdict(use) for use in result.about.columns],
         }
     )
 
 
 def _judge(
-    speaker: Speaker, job: Job, method: Method, params: dict[str, Any], n_splits: int, tune: bool
+    console: Console, job: Job, method: Method, params: dict[str, Any], n_splits: int, tune: bool
 ) -> tuple[Result, dict[str, Any]]:
     """The estimate, and the parameters for the model of all rows."""
     splits = job.splits(n_splits)
     found = [
         job.run_fold(method, params, split, search=tune, curve=job.wants_curve(fold))
-        for fold, split in speaker.track(list(enumerate(splits)), "Folds of whole groups")
+        for fold, split in console.track(list(enumerate(splits)), "Folds of whole groups")
     ]
     final = job.tune(method, params) if tune else params
-    about = about_job(job, command=command_line(), n_splits=len(splits))
-    about["params"] = {name: repr(value) for name, value in final.items()}
+    about = job.about(command=command_line(), n_splits=len(splits), params=final)
     return Result(about, {method.name: found}), final

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.cli.console import Console, one_line_errors
 from groupwise.jobs import KINDS, METHODS
 from groupwise.tables import OptionError
 
@@ -18,7 +18,7 @@ def methods(
 
     Example: groupwise methods --kind proportions
     """
-    speaker = Speaker(as_json=as_json)
+    console = Console(as_json=as_json)
     with one_line_errors():
         if kind is not None and kind not in KINDS:
             raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
@@ -26,9 +26,8 @@ def methods(
         for one in KINDS:
             rows = [[m.name, m.paper] for m in shown if m.kind == one]
             if rows:
-                meaning = str(KINDS[one].__doc__).splitlines()[0]
-                table = Speaker.table(f"{one}: {meaning}", ["method", "from"], rows)
+                table = Console.table(f"{one}: {KINDS[one].meaning}", ["method", "from"], rows)
                 table.columns[1].justify = "left"
-                speaker.say(table)
+                console.print(table)
         keys = ("kind", "name", "path", "paper", "max_rows", "n_classes", "needs")
-        speaker.give({"methods": [{key: getattr(m, key) for key in keys} for m in shown]})
+        console.emit_json({"methods": [{key: getattr(m, key) for key in keys} for m in shown]})

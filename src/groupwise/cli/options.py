@@ -1,16 +1,26 @@
-"""Options that commands share."""
+"""Options that commands share, and the job that they describe."""
 
+import ast
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
+from groupwise.groups import Groups
+from groupwise.jobs import Job, Supervision, make_supervision
+from groupwise.jobs.targets import get_column, ids_of
+from groupwise.tables import LoadedTable, OptionError, TableError, read_table
+
 __all__ = [
+    "OPTION_NAMES",
     "Domain",
     "Features",
     "Folds",
     "Group",
     "Ignore",
+    "JobOptions",
     "Json",
     "Kind",
     "Label",
@@ -23,8 +33,26 @@ __all__ = [
     "Sql",
     "TablePath",
     "Target",
+    "parse_params",
     "split_names",
 ]
+
+#: How arguments of the library are called on the command line; messages are translated by it.
+OPTION_NAMES = {
+    "domain": "--domain",
+    "group": "--group",
+    "ignored": "--ignore",
+    "kind": "--kind",
+    "label": "--label",
+    "measure": "--measure",
+    "method": "--method",
+    "order": "--order",
+    "params": "--param",
+    "positive": "--positive",
+    "sql": "--sql",
+    "target_domain": "--target",
+    "wanted": "--features",
+}
 
 TablePath = Annotated[
     str,
@@ -78,3 +106,98 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 def split_names(given: list[str] | None) -> list[str]:
     """Names that were repeated, or written with commas in one."""
     return [name.strip() for part in given or [] for name in part.split(",") if name.strip()]
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """What the options of a command say about a table and what is known of its groups."""
+
+    table: str
+    sql: str | None = None
+    group: str | None = None
+    label: list[str] = field(default_factory=list)
+    kind: str | None = None
+    measure: str | None = None
+    domain: str | None = None
+    target: str | None = None
+    positive: str | None = None
+    features: list[str] = field(default_factory=list)
+    ignore: list[str] = field(default_factory=list)
+    order: str | None = None
+    seed: int = 0
+
+    def read(self) -> LoadedTable:
+        """The table itself; ids stay as they are written."""
+        text = [column for column in (self.group, self.domain) if column is not None]
+        return read_table(self.table, sql=self.sql, text=text)
+
+    def supervision(self, frame: pd.DataFrame, name: str) -> tuple[Supervision, str | None]:
+        """What is known of the groups, and why, where the options leave it open."""
+        if not self.label:
+            raise OptionError("--label is missing: which column says what is known?")
+        kind, why = (self.kind, None) if self.kind else self._guess(frame, name)
+        supervision = make_supervision(
+            str(kind),
+            label=self.label,
+            group=self.group,
+            measure=self.measure,
+            domain=self.domain,
+            target_domain=self.target,
+            positive=self.positive,
+        )
+        return supervision, why
+
+    def job(self, table: LoadedTable) -> tuple[Job, str | None]:
+        """The checked table, ready to be learned from, and why it is of this kind."""
+        supervision, why = self.supervision(table.frame, table.name)
+        job = Job.from_table(
+            table,
+            supervision,
+            wanted=self.features,
+            ignored=self.ignore,
+            order=self.order,
+            seed=self.seed,
+        )
+        return job, why
+
+    def _guess(self, frame: pd.DataFrame, name: str) -> tuple[str, str]:
+        if self.domain or self.target:
+            return "transfer", "as --domain is given"
+        if self.measure:
+            return "measure", "as --measure is given"
+        if len(self.label) > 1:
+            return "proportions", "as there is more than one --label"
+        if self.group is None:
+            raise OptionError("--group is missing: which column names the group?")
+        groups = Groups(ids_of(frame, self.group, name, "group"))
+        labels = get_column(frame, self.label[0], name, "label")
+        per_group = labels.groupby(groups.codes).nunique(dropna=True)
+        if int(per_group.max()) <= 1:
+            return "majority", f"as {self.label[0]!r} is the same on all rows of a group"
+        if float((per_group > 1).mean()) < 0.1:
+            return "majority", "as few groups hold more than one label"
+        raise TableError(
+            f"{name}: column {self.label[0]!r} holds more than one label in "
+            f"{int((per_group > 1).sum())} of {len(per_group)} groups: say --kind measure (a score "
+            "per group), proportions (only the numbers per group are used) or transfer"
+        )
+
+
+def parse_params(given: list[str] | None) -> dict[str, Any]:
+    """``k=v`` options as values: numbers, True, None and tuples as in Python, else text.
+
+    Examples
+    --------
+    >>> parse_params(["gamma=4", "rule=mean", "early_stopping=True"])
+    {'gamma': 4, 'rule': 'mean', 'early_stopping': True}
+    """
+    params = {}
+    for part in given or []:
+        name, mark, text = part.partition("=")
+        if not mark or not name:
+            raise OptionError(f"--param must be name=value, got {part!r}")
+        try:
+            params[name.strip()] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            params[name.strip()] = text
+    return params

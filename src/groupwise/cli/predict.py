@@ -9,12 +9,13 @@ import pandas as pd
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.cli.console import Console, one_line_errors
 from groupwise.cli.outputs import check_folder
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
-from groupwise.jobs.answer import Answer
+from groupwise.jobs.answer import Predictions
+from groupwise.jobs.model import row_weights
 from groupwise.tables import OptionError, TableError, read_table, write_table
 from groupwise.tables.write import check_writable
 
@@ -38,7 +39,7 @@ def predict(
 
     Example: groupwise predict model.skops new.parquet --level group -o out.parquet
     """
-    speaker = Speaker(as_json=as_json, quiet=quiet)
+    console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         if level not in ("row", "group"):
             raise OptionError(f"--level must be row or group, got {level!r}")
@@ -48,8 +49,10 @@ def predict(
         answers = _predict(fitted, table, sql, level)
         if out is not None:
             write_table(answers, out)
-            speaker.say(f"written:     {out}: {len(answers):,} {level}s")
-            speaker.give({"out": str(out), "n": len(answers), "columns": list(answers.columns)})
+            console.print(f"written:     {out}: {len(answers):,} {level}s")
+            console.emit_json(
+                {"out": str(out), "n": len(answers), "columns": list(answers.columns)}
+            )
         elif as_json:
             sys.stdout.write(answers.to_json(orient="records", lines=True))
         else:
@@ -72,7 +75,7 @@ def _predict(model: TableModel, source: str, sql: str | None, level: str) -> pd.
     table = read_table(source, sql=sql, text=[column] if column else [])
     features = model.schema.conform(table.frame, name=table.name)
     if column is None and level == "group":
-        raise TableError("the model was fitted without --group: there are rows only")
+        raise TableError("the model was fitted without `group`: there are rows only")
     if column is not None and (level == "group" or column in table.frame.columns):
         groups = model.supervision.groups_in(table.frame, table.name)
     elif column is not None and model.supervision.explains:
@@ -80,27 +83,26 @@ def _predict(model: TableModel, source: str, sql: str | None, level: str) -> pd.
     else:
         groups = Groups.singletons(len(features))
         column = None
-    answer = model.answer(features, groups)
+    predictions = model.predictions(features, groups)
     if level == "group":
-        return _group_lines(model, answer, groups, str(column))
-    return _row_lines(model, answer, groups, column)
+        return _group_lines(model, predictions, str(column))
+    return _row_lines(model, predictions, column)
 
 
-def _row_lines(
-    model: TableModel, answer: Answer, groups: Groups, column: str | None
-) -> pd.DataFrame:
-    classes = np.array(model.classes)
+def _row_lines(model: TableModel, predictions: Predictions, column: str | None) -> pd.DataFrame:
+    classes, groups = np.array(model.classes), predictions.groups
     lines: dict[str, Any] = {} if column is None else {column: groups.spread(groups.names)}
-    lines["predicted"] = classes[answer.row_code]
-    if answer.row_proba is not None:
-        lines |= {f"p_{c}": answer.row_proba[:, k] for k, c in enumerate(model.classes)}
+    lines["predicted"] = classes[predictions.code_row]
+    if predictions.proba_row is not None:
+        lines |= {f"p_{c}": predictions.proba_row[:, k] for k, c in enumerate(model.classes)}
     if model.explains:
-        lines["weight"] = answer.row_weights(groups)
+        lines["weight"] = row_weights(predictions)
     return pd.DataFrame(lines)
 
 
-def _group_lines(model: TableModel, answer: Answer, groups: Groups, column: str) -> pd.DataFrame:
-    classes = np.array(model.classes)
-    lines = {column: groups.names, "rows": groups.sizes, "predicted": classes[answer.group_code]}
-    lines |= {f"p_{c}": answer.group_proba[:, k] for k, c in enumerate(model.classes)}
+def _group_lines(model: TableModel, predictions: Predictions, column: str) -> pd.DataFrame:
+    classes, groups = np.array(model.classes), predictions.groups
+    lines: dict[str, Any] = {column: groups.names, "rows": groups.sizes}
+    lines["predicted"] = classes[predictions.code_group]
+    lines |= {f"p_{c}": predictions.proba_group[:, k] for k, c in enumerate(model.classes)}
     return pd.DataFrame(lines)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Speaker, one_line_errors
+from groupwise.cli.console import Console, one_line_errors
 from groupwise.cli.outputs import check_folder, write_report
 from groupwise.io import read_result
 from groupwise.jobs import Result
@@ -31,12 +31,12 @@ def report(
 
     Example: groupwise report model.skops -o report.html
     """
-    speaker = Speaker(as_json=as_json, quiet=quiet)
+    console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
-        write_report(load_result(source), out, source=str(source))
-        speaker.say(f"written:     {out}")
-        speaker.give({"out": str(out)})
+        write_report(load_result(source), out)
+        console.print(f"written:     {out}")
+        console.emit_json({"out": str(out)})
 
 
 def load_result(source: Path) -> Result:

@@ -2,6 +2,6 @@
 
 from groupwise.dask.classifier import DaskGroupBoostClassifier
 from groupwise.dask.regressor import DaskGroupBoostRegressor
-from groupwise.dask.watching import WorkerLostError
+from groupwise.dask.wait import WorkerLostError
 
 __all__ = ["DaskGroupBoostClassifier", "DaskGroupBoostRegressor", "WorkerLostError"]

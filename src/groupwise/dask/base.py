@@ -1,25 +1,42 @@
 """What the boosted classifier and the boosted regressor on Dask share."""
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from distributed import Client, default_client
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise.boosting import HistTrees
 from groupwise.dask.checkpoint import Checkpoint, read_checkpoint
 from groupwise.dask.cluster import run_on_workers
-from groupwise.dask.inputs import LazyRows, lazy_rows
-from groupwise.dask.parts import Recipe
-from groupwise.dask.placing import ReadyRows, make_rows_ready, place
+from groupwise.dask.inputs import DelayedRows, delayed_rows
+from groupwise.dask.partitions import PartitionSpec
+from groupwise.dask.placement import PreparedPartitions, place, prepare_partitions
+from groupwise.dask.repartition import gather_groups
 from groupwise.dask.training import Outcome, Plan
-from groupwise.dask.whole import with_whole_groups
 from groupwise.exceptions import GroupDataError
+from groupwise.gbdt.base import (
+    check_parameters,
+    engine_options,
+    store_fit,
+    trees_to_continue,
+)
+from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.losses import GroupLoss
 
-__all__ = ["BaseDaskGroupBoost"]
+__all__ = ["BaseDaskGroupBoost", "Model", "TargetReader"]
+
+Model = Any  # a GroupBoostClassifier or a GroupBoostRegressor
+
+#: ``y`` and the groups of a partition in; class codes, shares or numbers of its rows out.
+TargetReader = Callable[[Any, Groups], NDArray[Any]]
 
 
 class BaseDaskGroupBoost(BaseEstimator):
@@ -35,7 +52,7 @@ class BaseDaskGroupBoost(BaseEstimator):
     on_disk: bool
     checkpoint: Any
     checkpoint_every: int
-    estimator_: Any
+    estimator_: Model
     seconds_: dict[str, float]
 
     def fit(
@@ -75,55 +92,64 @@ class BaseDaskGroupBoost(BaseEstimator):
         started = time.perf_counter()
         client = self._client()
         model = self._unfitted()
-        rows = lazy_rows(X, y, groups, sample_weight, model.group_column)
+        rows = delayed_rows(X, y, groups, sample_weight, model.group_column)
         held = None
         if X_val is not None:
-            held = lazy_rows(X_val, y_val, groups_val, None, model.group_column)
+            held = delayed_rows(X_val, y_val, groups_val, None, model.group_column)
         self._describe(model, rows)
         with client.as_current():
-            y_row = self._learn_targets(client, model, rows)
-            rows = with_whole_groups(client, rows, repartition=self.repartition)
+            loss = self._resolve_loss(model)
+            y_row = self._learn_targets(client, model, rows, loss)
+            rows = gather_groups(client, rows, repartition=self.repartition)
             if held is not None:
-                held = with_whole_groups(client, held, repartition=self.repartition)
-            outcome = self._boost(client, model, rows, held, y_row, init_model)
-        model.trees_ = outcome.trees
-        model.evals_result_ = outcome.history
-        model.best_iteration_ = outcome.trees.n_rounds
+                held = gather_groups(client, held, repartition=self.repartition)
+            outcome = self._boost(client, model, loss, rows, held, y_row, init_model)
+        store_fit(
+            model,
+            loss=loss,
+            ensemble=outcome.ensemble,
+            history=outcome.history,
+            with_groups=rows.groups is not None,
+        )
         self.estimator_ = model
         self.seconds_ = outcome.seconds | {"all": time.perf_counter() - started}
         return self
 
     def _boost(
-        self, client: Client, model: Any, rows: LazyRows, held: Any, y_row: Any, init_model: Any
+        self,
+        client: Client,
+        model: Model,
+        loss: GroupLoss,
+        rows: DelayedRows,
+        held: DelayedRows | None,
+        y_row: TargetReader,
+        init_model: Model | None,
     ) -> Outcome:
-        """Make the partitions ready, share them out and train."""
+        """Prepare the partitions, place them on workers and train."""
         rng = check_random_state(model.random_state)
         fraction, split_seed = 0.0, 0
         if model.early_stopping and held is None:
             fraction, split_seed = model.validation_fraction, int(rng.randint(2**31 - 1))
-        options = model._options(len(rows.columns), int(rng.randint(2**31 - 1)))
-        loss, n_classes = self._loss_of(model)
+        options = engine_options(model, int(rng.randint(2**31 - 1)))
         keep = self.checkpoint is not None
-        recipe = Recipe(loss, n_classes, y_row, fraction, split_seed, keep)
+        spec = PartitionSpec(loss, self._n_classes(model), y_row, fraction, split_seed, keep)
         workers = sorted(client.nthreads())
-        ready = make_rows_ready(client, rows, recipe, workers)
+        ready = prepare_partitions(client, rows, spec, workers)
         apart = None
         if held is not None:
-            apart = make_rows_ready(
-                client, held, Recipe(loss, n_classes, y_row, 0.0, 0, keep), workers
-            )
+            apart = prepare_partitions(client, held, replace(spec, fraction=0.0, seed=0), workers)
         self._check_rows(ready, apart, fraction)
         model.n_groups_ = ready.total("n_seen")
         plan = Plan(
             loss=loss,
-            n_classes=n_classes,
+            n_classes=spec.n_classes,
             n_features=len(rows.columns),
             options=options,
             n_rounds=model.n_estimators,
-            before=None if init_model is None else model._begin(init_model, None),
-            patience=model.n_iter_no_change if model.early_stopping else None,
-            watched=bool(fraction) or held is not None,
-            every=int(model.verbose),
+            before=trees_to_continue(model, init_model),
+            n_iter_no_change=model.n_iter_no_change if model.early_stopping else None,
+            with_validation=bool(fraction) or held is not None,
+            log_every=int(model.verbose),
             on_disk=self.on_disk,
             checkpoint=self._checkpoint(model, ready, apart, options.seed),
         )
@@ -132,7 +158,7 @@ class BaseDaskGroupBoost(BaseEstimator):
     def _client(self) -> Client:
         return default_client() if self.client is None else self.client
 
-    def _unfitted(self) -> Any:
+    def _unfitted(self) -> Model:
         """A copy of the estimator to fit, checked."""
         model = self._default() if self.estimator is None else clone(self.estimator)
         if not isinstance(model, type(self._default())):
@@ -144,19 +170,19 @@ class BaseDaskGroupBoost(BaseEstimator):
                 f"on Dask the engine is 'xgboost', the estimator's is {model.engine!r}: LightGBM "
                 "gives an objective no way to agree with the other workers"
             )
-        if self.checkpoint is not None and self.checkpoint_every < 1:
-            raise ValueError(f"checkpoint_every must be at least 1, got {self.checkpoint_every!r}")
-        model._check_boosting()
+        check_number("checkpoint_every", self.checkpoint_every, "[1, inf)", whole=True)
+        check_parameters(model)
         return model
 
-    def _describe(self, model: Any, rows: LazyRows) -> None:
+    def _describe(self, model: Model, rows: DelayedRows) -> None:
         """What the fitted model remembers of its features."""
         model.n_features_in_ = len(rows.columns)
         if all(isinstance(name, str) for name in rows.columns):
             model.feature_names_in_ = np.array(rows.columns, dtype=object)
-        model._fitted_with_groups = rows.groups is not None
 
-    def _check_rows(self, ready: ReadyRows, held: ReadyRows | None, fraction: float) -> None:
+    def _check_rows(
+        self, ready: PreparedPartitions, held: PreparedPartitions | None, fraction: float
+    ) -> None:
         if fraction and not ready.total_held("n_rows"):
             raise GroupDataError(
                 f"early_stopping held none of {ready.total('n_seen')} groups out; there are too "
@@ -166,13 +192,11 @@ class BaseDaskGroupBoost(BaseEstimator):
             raise GroupDataError("X_val holds no rows")
 
     def _checkpoint(
-        self, model: Any, ready: ReadyRows, held: ReadyRows | None, seed: int
+        self, model: Model, ready: PreparedPartitions, held: PreparedPartitions | None, seed: int
     ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        settings = {name: repr(value) for name, value in model.get_params().items()}
-        for name in ("n_estimators", "n_threads", "verbose"):  # these may change
-            del settings[name]
+        settings = _settings(model)
         parts = [ready.summary, ready.held_summary, held.summary if held else []]
         data = {
             "data": [[part["digest"] for part in some] for some in parts],
@@ -187,18 +211,34 @@ class BaseDaskGroupBoost(BaseEstimator):
             read_checkpoint(self.checkpoint, fit),
         )
 
-    def _default(self) -> Any:
+    def _default(self) -> Model:
         """The estimator of one machine, where no settings are given."""
         raise NotImplementedError  # classifier and regressor each write it
 
-    def _loss_of(self, model: Any) -> tuple[GroupLoss, int]:
-        """The loss of a model, and how many classes it has (1 for numbers)."""
+    def _resolve_loss(self, model: Model) -> GroupLoss:
+        """A copy of the model's loss, checked."""
         raise NotImplementedError  # classifier and regressor each write it
 
-    def _learn_targets(self, client: Client, model: Any, rows: LazyRows) -> Any:
+    def _n_classes(self, model: Model) -> int:
+        """How many classes the model has; 2 for numbers."""
+        raise NotImplementedError  # classifier and regressor each write it
+
+    def _learn_targets(
+        self, client: Client, model: Model, rows: DelayedRows, loss: GroupLoss
+    ) -> TargetReader:
         """Let the model know what y holds; the function that reads a partition's y."""
         raise NotImplementedError  # classifier and regressor each write it
 
-    def _fitted(self) -> Any:
+    def _fitted(self) -> Model:
         check_is_fitted(self, "estimator_")
         return self.estimator_
+
+
+def _settings(model: Model) -> dict[str, str]:
+    """What makes a fit this one; the number of rounds and threads may change."""
+    trees = HistTrees() if model.trees is None else model.trees
+    params = {**model.get_params(), "trees": trees}
+    params |= {f"trees__{name}": value for name, value in trees.get_params().items()}
+    for name in ("n_estimators", "verbose", "trees", "trees__n_jobs"):
+        del params[name]
+    return {name: repr(value) for name, value in params.items()}

@@ -7,13 +7,13 @@ from typing import Any
 
 from groupwise.files import write_text
 
-__all__ = ["Checkpoint", "Kept", "read_checkpoint"]
+__all__ = ["Checkpoint", "CheckpointState", "read_checkpoint"]
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Kept:
+class CheckpointState:
     """Where a fit was.
 
     Attributes
@@ -42,22 +42,22 @@ class Checkpoint:
         Rounds between two files; each replaces the one before.
     fit : dict
         Settings and digests of the data: a file of another fit is refused.
-    kept : Kept, default=None
+    state : CheckpointState, default=None
         To go on from.
     """
 
     path: str
     every: int
     fit: dict[str, Any] = field(default_factory=dict)
-    kept: Kept | None = None
+    state: CheckpointState | None = None
 
-    def write(self, kept: Kept) -> None:
+    def write(self, state: CheckpointState) -> None:
         """Write the file, whole or not at all."""
-        text = {"format": _FORMAT, "fit": self.fit, **vars(kept)}
+        text = {"format": _FORMAT, "fit": self.fit, **vars(state)}
         write_text(self.path, json.dumps(text))
 
 
-def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> Kept | None:
+def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | None:
     """Where the fit was, or ``None`` if there is no file.
 
     Raises
@@ -72,7 +72,7 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> Kept | None:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] != _FORMAT:
             raise ValueError(f"{path}: checkpoints of format {found['format']} are not known")
-        kept = Kept(found["n_rounds"], found["history"], found["booster"])
+        state = CheckpointState(found["n_rounds"], found["history"], found["booster"])
         before = found["fit"]
     except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no checkpoint of groupwise") from error
@@ -83,4 +83,4 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> Kept | None:
             f"{before.get(differs[0])!r} and is {fit.get(differs[0])!r}; remove the file to begin "
             "anew"
         )
-    return kept
+    return state

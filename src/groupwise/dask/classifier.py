@@ -9,17 +9,18 @@ import numpy as np
 import pandas as pd
 from distributed import Client
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 
-from groupwise.dask.base import BaseDaskGroupBoost
-from groupwise.dask.inputs import LazyRows
-from groupwise.dask.predicting import by_group, by_row
+from groupwise.dask.base import BaseDaskGroupBoost, TargetReader
+from groupwise.dask.inputs import DelayedRows
+from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
-from groupwise.gbdt.targets import group_target, known_codes, share_table
+from groupwise.gbdt.classifier import combine_scores, resolve_rule, score_by_group
+from groupwise.gbdt.targets import group_target, known_codes
 from groupwise.groups import Groups, show
-from groupwise.losses import GroupLoss
-from groupwise.validation import check_known_classes
+from groupwise.inputs import class_codes, class_shares
+from groupwise.losses import GroupLoss, get_loss
 
 __all__ = ["DaskGroupBoostClassifier"]
 
@@ -28,9 +29,9 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
     """A :class:`~groupwise.gbdt.GroupBoostClassifier` fitted to rows on a Dask cluster.
 
     Every worker holds whole groups and computes the loss of these; XGBoost adds the histograms of
-    all workers up, and the few numbers a loss needs of all groups (two a round for ``"majority"``,
-    none for the others) are agreed on in the same way. On features with no more distinct values
-    than bins the model is the one a single machine would find.
+    all workers up, and the few numbers a loss needs of all groups (two per round for
+    ``"majority"``, none for the others) are agreed on in the same way. On features with no more
+    distinct values than bins the model is the one a single machine would find.
 
     Parameters
     ----------
@@ -42,9 +43,9 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
         Bring groups that cross partitions together by a shuffle; ``False`` raises an error that
         names one.
     on_disk : bool, default=False
-        Leave the binned rows, two bytes a number, on the workers' disks and read them in every
+        Leave the binned rows, two bytes per number, on the workers' disks and read them in every
         round (XGBoost's external memory): some 20 % slower, and then memory holds little more
-        than scores, gradients and loss, some 100 to 200 bytes a row.
+        than scores, gradients and loss, some 100 to 200 bytes per row.
     checkpoint : str or Path, default=None
         File that is written every ``checkpoint_every`` rounds, on a disk that you and the workers
         share. If it is there when ``fit`` begins, and of the same settings and data, the fit goes
@@ -97,16 +98,22 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
     def _default(self) -> GroupBoostClassifier:
         return GroupBoostClassifier(engine="xgboost")
 
-    def _loss_of(self, model: Any) -> tuple[GroupLoss, int]:
-        return model._loss(), len(model.classes_)
+    def _resolve_loss(self, model: GroupBoostClassifier) -> GroupLoss:
+        loss = clone(get_loss(model.loss))
+        loss.check_parameters()
+        resolve_rule(model.rule, loss)
+        return loss
 
-    def _learn_targets(self, client: Client, model: Any, rows: LazyRows) -> Any:
+    def _n_classes(self, model: GroupBoostClassifier) -> int:
+        return len(model.classes_)
+
+    def _learn_targets(
+        self, client: Client, model: GroupBoostClassifier, rows: DelayedRows, loss: GroupLoss
+    ) -> TargetReader:
         """Find the classes, and how rows are read."""
-        model._rule()
-        loss = model._loss()
         if rows.y_columns is not None:
-            if loss.target != "share":
-                raise GroupDataError(f"y must hold one label a row for {loss!r}, it is a table")
+            if loss.target_kind != "share":
+                raise GroupDataError(f"y must hold one label per row for {loss!r}, it is a table")
             model.classes_ = np.asarray(rows.y_columns)
         else:
             found = client.gather(client.compute([dask.delayed(_labels)(part) for part in rows.y]))
@@ -229,8 +236,7 @@ def _scores_and_targets(model: GroupBoostClassifier, X: Any, y: Any) -> NDArray[
         return score.reshape(len(score), -1)
     target = np.asarray(y)
     if target.ndim == 1:
-        check_known_classes(target, model.classes_, Groups.singletons(len(target)))
-        target = np.searchsorted(model.classes_, target)
+        target = class_codes(target, model.classes_, Groups.singletons(len(target)))
     return np.column_stack([score, target])
 
 
@@ -238,7 +244,8 @@ def _group_proba(
     model: GroupBoostClassifier, numbers: NDArray[Any], groups: Groups
 ) -> NDArray[Any]:
     score = numbers[:, : _n_scores(model)]
-    return model._combine(score[:, 0] if _n_scores(model) == 1 else score, groups)
+    score_row = score[:, 0] if _n_scores(model) == 1 else score
+    return combine_scores(score_row, groups, model.loss_, model.rule_)
 
 
 def _proba_lines(
@@ -257,14 +264,18 @@ def _score_lines(
 ) -> pd.DataFrame:
     proba = _group_proba(model, numbers, groups)
     y = numbers[:, _n_scores(model) :]
-    loss = model._loss()
-    y_row = share_table(y, groups)[0] if y.shape[1] > 1 else y[:, 0].astype(np.intp)
-    if loss.target == "label":
-        groups.one_per_group(y_row)
-    target = group_target(loss, y_row, groups, len(model.classes_))
-    code = proba.argmax(axis=1)
-    if target.ndim == 2:
-        score = 1.0 - 0.5 * np.abs(proba - target).sum(axis=1)
+    loss = model.loss_
+    if y.shape[1] > 1:
+        target = class_shares(y, groups)[0]
     else:
-        score = (code == target).astype(float)
-    return pd.DataFrame({"rows": groups.sizes, "predicted": model.classes_[code], "score": score})
+        code_row = y[:, 0].astype(np.intp)
+        if loss.target_kind == "label":
+            groups.one_per_group(code_row)
+        target = group_target(loss, code_row, groups, len(model.classes_))
+    return pd.DataFrame(
+        {
+            "rows": groups.sizes,
+            "predicted": model.classes_[proba.argmax(axis=1)],
+            "score": score_by_group(proba, target),
+        }
+    )

@@ -11,21 +11,22 @@ from distributed.comm import get_address_host
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
-from groupwise.dask.training import Outcome, Plan, Share, train
-from groupwise.dask.watching import wait_on_workers
+from groupwise.dask.placement import WorkerPartitions
+from groupwise.dask.training import Outcome, Plan, train
+from groupwise.dask.wait import wait_on_workers
 
 __all__ = ["run_on_workers"]
 
 logger = logging.getLogger("groupwise.dask")
 
 
-def run_on_workers(client: Client, shares: dict[str, Share], plan: Plan) -> Outcome:
+def run_on_workers(client: Client, placed: dict[str, WorkerPartitions], plan: Plan) -> Outcome:
     """Train on the workers that hold the partitions.
 
     Parameters
     ----------
     client : Client
-    shares : dict of str to Share
+    placed : dict of str to WorkerPartitions
         By the worker's address, in the order of the ranks.
     plan : Plan
 
@@ -34,13 +35,13 @@ def run_on_workers(client: Client, shares: dict[str, Share], plan: Plan) -> Outc
     WorkerLostError
         If a worker ends before the fit does; within seconds.
     """
-    addresses, fit = list(shares), f"groupwise-{uuid.uuid4().hex}"
+    addresses, fit = list(placed), f"groupwise-{uuid.uuid4().hex}"
     names = [f"{fit}-{rank}" for rank in range(len(addresses))]
     # two fits that each hold some workers would wait for each other's for ever
     with distributed.MultiLock(addresses, client):
         args = _tracker_args(client, addresses)
-        for name, share in zip(names, shares.values(), strict=True):
-            client.publish_dataset(vars(share), name=name)
+        for name, partitions in zip(names, placed.values(), strict=True):
+            client.publish_dataset(vars(partitions), name=name)
         tasks = {
             address: client.submit(
                 train,

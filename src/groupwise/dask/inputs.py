@@ -1,4 +1,4 @@
-"""What the caller passes, as one list of promises per column of meaning."""
+"""What the caller passes: features, labels, ids and weights, each as delayed partitions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ import dask.array as da
 import dask.dataframe as dd
 from dask.delayed import Delayed
 
-__all__ = ["LazyRows", "is_frame", "lazy_rows", "promises"]
+__all__ = ["DelayedRows", "delayed_rows", "is_frame", "to_delayed"]
 
 
 @dataclass(frozen=True)
-class LazyRows:
-    """Rows on a cluster: for each partition the promise of its features, labels, ids and weights.
+class DelayedRows:
+    """Rows on a cluster: features, labels, ids and weights, delayed, of each partition.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class LazyRows:
         return len(self.X)
 
 
-def lazy_rows(
+def delayed_rows(
     X: Any, y: Any, groups: Any, sample_weight: Any, group_column: str | None
-) -> LazyRows:
+) -> DelayedRows:
     """Take Dask DataFrames or arrays apart; nothing is computed.
 
     ``y``, ``groups`` and ``sample_weight`` may be names of columns of ``X``, which then are no
@@ -64,13 +64,13 @@ def lazy_rows(
     if named:
         features = features.drop(columns=named)
     n = X.npartitions if is_frame(X) else X.numblocks[0]
-    return LazyRows(
-        X=promises(features, "X", n),
-        y=promises(known["y"], "y", n),
-        groups=None if known["groups"] is None else promises(known["groups"], "groups", n),
+    return DelayedRows(
+        X=to_delayed(features, "X", n),
+        y=to_delayed(known["y"], "y", n),
+        groups=None if known["groups"] is None else to_delayed(known["groups"], "groups", n),
         weight=None
         if known["sample_weight"] is None
-        else promises(known["sample_weight"], "sample_weight", n),
+        else to_delayed(known["sample_weight"], "sample_weight", n),
         columns=list(features.columns) if is_frame(features) else list(range(X.shape[1])),
         y_columns=_class_names(known["y"]),
     )
@@ -81,8 +81,8 @@ def is_frame(X: Any) -> bool:
     return isinstance(X, dd.DataFrame)
 
 
-def promises(collection: Any, name: str, n_partitions: int) -> list[Delayed]:
-    """One promise per partition; a table is never cut across its columns."""
+def to_delayed(collection: Any, name: str, n_partitions: int) -> list[Delayed]:
+    """One delayed object per partition; a table is never cut across its columns."""
     if not isinstance(collection, dd.DataFrame | dd.Series | da.Array):
         raise TypeError(
             f"{name} must be a Dask DataFrame, Series or array (or the name of a column of X), "

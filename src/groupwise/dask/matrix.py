@@ -8,10 +8,10 @@ import numpy as np
 import xgboost
 from numpy.typing import NDArray
 
-from groupwise.gbdt.engine import TreeOptions
-from groupwise.gbdt.xgboost_engine import feature_types
+from groupwise.gbdt.engines import EngineOptions
+from groupwise.gbdt.engines.xgboost import feature_types
 
-__all__ = ["binned"]
+__all__ = ["quantile_matrix"]
 
 
 class _Batches(xgboost.DataIter):
@@ -41,9 +41,9 @@ class _Batches(xgboost.DataIter):
         return True
 
 
-def binned(
+def quantile_matrix(
     fetch: Sequence[Callable[[], NDArray[Any]]],
-    options: TreeOptions,
+    options: EngineOptions,
     n_features: int,
     n_threads: int,
     *,
@@ -58,7 +58,7 @@ def binned(
     fetch : sequence of callables
         Each gives the rows of one partition; called a few times, one after the other, so that no
         more than one partition need be in memory.
-    options : TreeOptions
+    options : EngineOptions
     n_features, n_threads : int
     margins : sequence of ndarray, default=None
         Scores of each partition's rows that boosting starts from.
@@ -73,11 +73,11 @@ def binned(
     """
     kind = xgboost.QuantileDMatrix if folder is None else xgboost.ExtMemQuantileDMatrix
     cache = None if folder is None else f"{folder}/groupwise-{uuid.uuid4().hex}"
-    types = feature_types(n_features, options.categorical_features)
+    types = feature_types(n_features, options.categorical)
     return kind(
         _Batches(fetch, margins, types, cache),
-        max_bin=options.extra.get("max_bin", options.max_bins),
-        enable_categorical=bool(options.categorical_features),
+        max_bin=options.extra.get("max_bin", options.trees.max_bins),
+        enable_categorical=bool(options.categorical),
         nthread=n_threads,
         ref=like,
     )

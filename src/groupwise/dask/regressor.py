@@ -10,13 +10,16 @@ from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from groupwise.dask.base import BaseDaskGroupBoost
-from groupwise.dask.inputs import LazyRows
-from groupwise.dask.predicting import by_group, by_row
+from groupwise.dask.base import BaseDaskGroupBoost, TargetReader
+from groupwise.dask.inputs import DelayedRows
+from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostRegressor
+from groupwise.gbdt.regressor import get_number_loss
+from groupwise.gbdt.targets import mean_of_rows
 from groupwise.groups import Groups, show
-from groupwise.losses import GroupLoss, GroupMeanLoss
+from groupwise.inputs import check_choice, group_means, group_numbers, group_totals
+from groupwise.losses import GroupLoss
 
 __all__ = ["DaskGroupBoostRegressor"]
 
@@ -61,15 +64,21 @@ class DaskGroupBoostRegressor(RegressorMixin, BaseDaskGroupBoost):
     def _default(self) -> GroupBoostRegressor:
         return GroupBoostRegressor(engine="xgboost")
 
-    def _loss_of(self, model: Any) -> tuple[GroupLoss, int]:
-        return GroupMeanLoss(model.huber_delta), 2
+    def _resolve_loss(self, model: GroupBoostRegressor) -> GroupLoss:
+        check_choice("target", model.target, ("mean", "total"))
+        loss = get_number_loss(model.loss)
+        loss.check_parameters()
+        return loss
 
-    def _learn_targets(self, client: Client, model: Any, rows: LazyRows) -> Any:
-        if model.target not in ("mean", "total"):
-            raise ValueError(f"target must be 'mean' or 'total', got {model.target!r}")
+    def _n_classes(self, model: GroupBoostRegressor) -> int:
+        return 2  # one score, as two classes have
+
+    def _learn_targets(
+        self, client: Client, model: GroupBoostRegressor, rows: DelayedRows, loss: GroupLoss
+    ) -> TargetReader:
         if rows.y_columns is not None:
-            raise GroupDataError("y must hold one number a row, it is a table")
-        return partial(_means, model)
+            raise GroupDataError("y must hold one number per row, it is a table")
+        return partial(_means, target=model.target)
 
     def predict(self, X: Any) -> Any:
         """Numbers of rows, lazy: a Dask Series for a DataFrame, an array for an array."""
@@ -115,7 +124,7 @@ class DaskGroupBoostRegressor(RegressorMixin, BaseDaskGroupBoost):
         )
 
 
-def _means(model: GroupBoostRegressor, y: Any, groups: Groups) -> NDArray[Any]:
+def _means(y: Any, groups: Groups, target: str) -> NDArray[Any]:
     """The group's mean on each of its rows, finite."""
     number = np.asarray(y, dtype=np.float64)
     if not np.isfinite(number).all():
@@ -124,7 +133,7 @@ def _means(model: GroupBoostRegressor, y: Any, groups: Groups) -> NDArray[Any]:
             f"y must hold a finite number on every row; group "
             f"{show(groups.names[groups.codes[row]])} holds {show(number[row])}"
         )
-    return model._means(number, groups)
+    return mean_of_rows(number, groups, target)
 
 
 def _rows_and_truth(model: GroupBoostRegressor, X: Any, y: Any) -> NDArray[Any]:
@@ -133,14 +142,20 @@ def _rows_and_truth(model: GroupBoostRegressor, X: Any, y: Any) -> NDArray[Any]:
 
 
 def _number_lines(model: GroupBoostRegressor, numbers: NDArray[Any], groups: Groups) -> pd.Series:
-    return pd.Series(model._of_groups(numbers[:, 0], groups), name="predicted")
+    return pd.Series(_of_groups(numbers[:, 0], groups, model.target_), name="predicted")
 
 
 def _truth_lines(model: GroupBoostRegressor, numbers: NDArray[Any], groups: Groups) -> pd.DataFrame:
+    known = group_totals if model.target_ == "total" else group_means
+    y_row = group_numbers(numbers[:, 1], groups, target=model.target_)
     return pd.DataFrame(
         {
             "rows": groups.sizes,
-            "truth": groups.one_per_group(numbers[:, 1]),
-            "predicted": model._of_groups(numbers[:, 0], groups),
+            "truth": known(y_row, groups, target=model.target_),
+            "predicted": _of_groups(numbers[:, 0], groups, model.target_),
         }
     )
+
+
+def _of_groups(y_row: NDArray[Any], groups: Groups, target: str) -> NDArray[Any]:
+    return groups.sum(y_row) if target == "total" else groups.mean(y_row)

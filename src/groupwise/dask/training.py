@@ -10,58 +10,62 @@ import numpy as np
 import xgboost
 from distributed import Future, get_client, get_worker
 from numpy.typing import NDArray
+from xgboost import collective
 from xgboost.collective import CommunicatorContext
 
-from groupwise.dask.checkpoint import Checkpoint, Kept
-from groupwise.dask.collective import Collective
-from groupwise.dask.heap import kept_heap
-from groupwise.dask.matrix import binned
-from groupwise.dask.parking import unparked
-from groupwise.dask.parts import Facts
-from groupwise.gbdt.engine import TreeOptions
-from groupwise.gbdt.ensemble import GroupTrees
-from groupwise.gbdt.objective import GroupObjective
-from groupwise.gbdt.rounds import HeldOut, Watch, boost
-from groupwise.gbdt.xgboost_engine import XGBoostRun, tree_params
+from groupwise.dask.checkpoint import Checkpoint, CheckpointState
+from groupwise.dask.matrix import quantile_matrix
+from groupwise.dask.memory import keep_freed_memory, load_spilled
+from groupwise.dask.partitions import PartitionTargets
+from groupwise.dask.placement import WorkerPartitions
+from groupwise.gbdt.engines import EngineOptions, GroupObjective
+from groupwise.gbdt.engines.xgboost import XGBoostRun, tree_params
+from groupwise.gbdt.rounds import GroupTrees, Monitor, Progress, ValidationSet, boost
 from groupwise.groups import Groups
 from groupwise.losses import BoundLoss, GroupLoss
 
-__all__ = ["Outcome", "Plan", "Share", "train"]
+__all__ = ["Outcome", "Plan", "train"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the workers are to do; the same for each."""
+    """What the workers are to do; the same for each.
+
+    Attributes
+    ----------
+    loss : GroupLoss
+    n_classes, n_features : int
+    options : EngineOptions
+    n_rounds : int
+    before : GroupTrees, default=None
+        To be continued.
+    n_iter_no_change : int, default=None
+        For early stopping.
+    with_validation : bool, default=False
+        Whether some worker has held-out groups.
+    log_every : int, default=0
+    on_disk : bool, default=False
+    checkpoint : Checkpoint, default=None
+    """
 
     loss: GroupLoss
     n_classes: int
     n_features: int
-    options: TreeOptions
+    options: EngineOptions
     n_rounds: int
     before: GroupTrees | None = None
-    patience: int | None = None
-    watched: bool = False
-    every: int = 0
+    n_iter_no_change: int | None = None
+    with_validation: bool = False
+    log_every: int = 0
     on_disk: bool = False
     checkpoint: Checkpoint | None = None
-
-
-@dataclass(frozen=True)
-class Share:
-    """The partitions that are one worker's: rows and facts, to train on and held out."""
-
-    rows: list[Future]
-    facts: list[Future]
-    held_rows: list[Future]
-    held_facts: list[Future]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a fit came to."""
 
-    trees: GroupTrees
-    n_kept: int
+    ensemble: GroupTrees
     history: dict[str, list[float]]
     seconds: dict[str, float]
 
@@ -79,15 +83,40 @@ class _Run(XGBoostRun):
         return np.zeros(0) if X is None else super().round_score(X, index)
 
 
+class _Collective:
+    """Sums and maxima over the workers of one fit; a :class:`groupwise.losses.Communicator`.
+
+    Attributes
+    ----------
+    n_calls : int
+        How often the workers have agreed on something.
+    """
+
+    def __init__(self) -> None:
+        self.n_calls = 0
+
+    def allreduce_sum(self, values: Any) -> Any:
+        return self._reduced(values, collective.Op.SUM)
+
+    def allreduce_max(self, value: float) -> float:
+        return self._reduced(value, collective.Op.MAX)
+
+    def _reduced(self, values: Any, how: collective.Op) -> Any:
+        self.n_calls += 1
+        array = np.asarray(values, dtype=np.float64)
+        found = collective.allreduce(np.atleast_1d(array), how)
+        return float(found[0]) if array.ndim == 0 else found.reshape(array.shape)
+
+
 class _NoGroups:
     """The part of a loss on a worker that holds none of its groups."""
 
-    def __init__(self, across: Collective):
-        self.across = across
-        self.total_weight = across.sum(0.0)
+    def __init__(self, communicator: _Collective):
+        self.communicator = communicator
+        self.total_weight = communicator.allreduce_sum(0.0)
 
     def value(self, score_row: NDArray[Any]) -> float:
-        return self.across.sum(0.0)
+        return self.communicator.allreduce_sum(0.0)
 
 
 def train(name: str, plan: Plan, rank: int, collective_args: dict[str, Any]) -> Outcome | None:
@@ -96,8 +125,8 @@ def train(name: str, plan: Plan, rank: int, collective_args: dict[str, Any]) -> 
     Parameters
     ----------
     name : str
-        Under which the worker's share is published: as an argument of this task, all of it would
-        have to be in memory at once.
+        Under which the worker's partitions are published: as arguments of this task, all of
+        them would have to be in memory at once.
     plan : Plan
     rank : int
     collective_args : dict
@@ -109,9 +138,9 @@ def train(name: str, plan: Plan, rank: int, collective_args: dict[str, Any]) -> 
         From the first worker only; all have the same.
     """
     local = _Local(plan)
-    share = Share(**local.client.get_dataset(name))
-    rows = _Rows(local, share.rows, share.facts, plan.before)
-    held = _Rows(local, share.held_rows, share.held_facts, plan.before)
+    mine = WorkerPartitions(**local.client.get_dataset(name))
+    rows = _Rows(local, mine.rows, mine.targets, plan.before)
+    held = _Rows(local, mine.held_rows, mine.held_targets, plan.before)
     with (
         xgboost.config_context(verbosity=0),
         CommunicatorContext(**collective_args, dmlc_task_id=f"groupwise-{rank:08d}"),
@@ -125,14 +154,14 @@ class _Local:
 
     def __init__(self, plan: Plan):
         self.client = get_client()
-        self.n_threads = plan.options.n_threads or get_worker().state.nthreads
+        self.n_threads = plan.options.trees.n_jobs or get_worker().state.nthreads
         self.folder = get_worker().local_directory if plan.on_disk else None
 
     def fetch(self, part: Future) -> Any:
         return self.client.gather(part)
 
     def rows(self, part: Future) -> NDArray[Any]:
-        return unparked(self.fetch(part))
+        return load_spilled(self.fetch(part))
 
 
 class _Rows:
@@ -143,11 +172,11 @@ class _Rows:
     """
 
     def __init__(
-        self, local: _Local, parts: list[Future], facts: list[Future], before: GroupTrees | None
+        self, local: _Local, parts: list[Future], targets: list[Future], before: GroupTrees | None
     ):
-        known = [local.fetch(part) for part in facts]
-        filled = [number for number, fact in enumerate(known) if fact.n_rows]
-        self.facts: list[Facts] = [known[number] for number in filled]
+        known = [local.fetch(part) for part in targets]
+        filled = [number for number, part in enumerate(known) if part.n_rows]
+        self.targets: list[PartitionTargets] = [known[number] for number in filled]
         self.fetch = [partial(local.rows, parts[number]) for number in filled]
         self.local = local
         self._before = None if before is None else [before.score(part()) for part in self.fetch]
@@ -156,101 +185,112 @@ class _Rows:
         """Scores of each partition's rows that boosting starts from."""
         if self._before is not None:
             return self._before
-        return [begin.start(known.n_rows) for known in self.facts]
+        return [begin.start(known.n_rows) for known in self.targets]
 
-    def binned(self, plan: Plan, **more: Any) -> Any:
+    def matrix(self, plan: Plan, **more: Any) -> Any:
         """XGBoost's matrix of all these rows; all workers must make one, even of none."""
         n_threads, folder = self.local.n_threads, self.local.folder
         none = partial(np.empty, (0, plan.n_features), np.float32)
         fetch = self.fetch or [none]
-        return binned(fetch, plan.options, plan.n_features, n_threads, folder=folder, **more)
+        return quantile_matrix(
+            fetch, plan.options, plan.n_features, n_threads, folder=folder, **more
+        )
 
-    def bound(self, plan: Plan, across: Collective) -> BoundLoss:
-        """The loss of these groups, joined to that of the other workers'."""
-        weights = [known.weight_row for known in self.facts if known.weight_row is not None]
+    def bound(self, plan: Plan, communicator: _Collective) -> BoundLoss:
+        """The loss of these groups, connected to that of the other workers'."""
+        weights = [known.weight_row for known in self.targets if known.weight_row is not None]
         return plan.loss.bind(
-            np.concatenate([known.target for known in self.facts]),
-            Groups.of_sizes(np.concatenate([known.sizes for known in self.facts])),
+            np.concatenate([known.target for known in self.targets]),
+            Groups.of_sizes(np.concatenate([known.sizes for known in self.targets])),
             n_classes=plan.n_classes,
             weight_row=np.concatenate(weights) if weights else None,
-        ).join(across)
+        ).connect(communicator)
 
 
 def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:
-    across = Collective()
+    communicator = _Collective()
     started = time.perf_counter()
-    bound = rows.bound(plan, across)
+    bound = rows.bound(plan, communicator)
     before = plan.before or GroupTrees(bound.init_score(), [])
-    data = rows.binned(plan, margins=rows.start(before))
+    data = rows.matrix(plan, margins=rows.start(before))
     run = _started(data, plan, len(before.init_score), rows.local.n_threads)
-    watch = Watch(
-        held_out=_held(held, plan, before, run, across) if plan.watched else None,
-        patience=plan.patience,
-        every=plan.every if rank == 0 else 0,
-        callbacks=[_nothing] if plan.every else [],
+    validation = None
+    if plan.with_validation:
+        validation = _validation_set(held, plan, before, run, communicator)
+    monitor = Monitor(
+        validation=validation,
+        n_iter_no_change=plan.n_iter_no_change,
+        log_every=plan.log_every if rank == 0 else 0,
+        callbacks=[_ignore] if plan.log_every else [],
     )
-    kept = plan.checkpoint.kept if plan.checkpoint else None
-    if kept is not None:
-        watch.history = kept.history
+    state = plan.checkpoint.state if plan.checkpoint else None
+    if state is not None:
+        monitor.history = state.history
     ready, cpu = time.perf_counter(), time.process_time()
-    with kept_heap():
+    with keep_freed_memory():
         n_kept = boost(
             run,
             GroupObjective(bound, "xgboost"),
             plan.n_rounds,
-            watch,
-            begun=run.n_rounds,
-            after_round=_keeper(plan, run, watch, rank),
+            monitor,
+            first=run.n_rounds,
+            after_round=_checkpoint_writer(plan, run, monitor, rank),
         )
     seconds = {
         "binning": ready - started,
         "boosting": time.perf_counter() - ready,
         "boosting_cpu": time.process_time() - cpu,
     }
-    return Outcome(before.extended(run.model(n_kept)), n_kept, watch.history, seconds)
+    return Outcome(before.extended(run.model(n_kept)), monitor.history, seconds)
 
 
-def _nothing(progress: Any) -> None:
+def _ignore(progress: Progress) -> None:
     """Makes every worker compute the losses that the first one logs."""
 
 
 def _started(data: Any, plan: Plan, n_outputs: int, n_threads: int) -> _Run:
     params = tree_params(plan.options, n_outputs, n_threads)
-    kept = plan.checkpoint.kept if plan.checkpoint else None
+    state = plan.checkpoint.state if plan.checkpoint else None
     run = _Run(xgboost.Booster(params, [data]), data, plan.options)
     run.params = params
-    if kept is not None:
-        run.reload(kept.booster)
-        run.n_rounds = kept.n_rounds
+    if state is not None:
+        run.reload(state.booster)
+        run.n_rounds = state.n_rounds
     return run
 
 
-def _held(held: _Rows, plan: Plan, before: GroupTrees, run: _Run, across: Collective) -> HeldOut:
+def _validation_set(
+    held: _Rows, plan: Plan, before: GroupTrees, run: _Run, communicator: _Collective
+) -> ValidationSet:
     """The held-out groups of this worker, with their scores after the rounds there are."""
-    X = held.binned(plan, like=run.data)
-    if not held.facts:
-        return HeldOut(None, _NoGroups(across), np.zeros(0))
-    watched = HeldOut(X, held.bound(plan, across), np.concatenate(held.start(before)))
+    X = held.matrix(plan, like=run.data)
+    if not held.targets:
+        return ValidationSet(None, _NoGroups(communicator), np.zeros(0))
+    validation = ValidationSet(
+        X, held.bound(plan, communicator), np.concatenate(held.start(before))
+    )
     for index in range(run.n_rounds):
-        watched.score = watched.score + run.round_score(X, index)
-    return watched
+        validation.score = validation.score + run.round_score(X, index)
+    return validation
 
 
-def _keeper(plan: Plan, run: _Run, watch: Watch, rank: int) -> Callable[[int], None] | None:
+def _checkpoint_writer(
+    plan: Plan, run: _Run, monitor: Monitor, rank: int
+) -> Callable[[int], None] | None:
     """What writes the checkpoints, if there are to be any."""
     checkpoint = plan.checkpoint
     if checkpoint is None:
         return None
     # XGBoost's random generators cannot be written: all begin anew with them at a checkpoint, so
     # that a fit that goes on from one draws the same rows and columns
-    options = plan.options
-    draws = options.subsample < 1 or options.feature_fraction < 1 or bool(options.extra)
+    trees = plan.options.trees
+    draws = trees.subsample < 1 or trees.max_features < 1 or bool(plan.options.extra)
 
     def after_round(n_rounds: int) -> None:
         if n_rounds % checkpoint.every == 0:
             text = run.booster.save_raw("json").decode()
             if rank == 0:
-                checkpoint.write(Kept(n_rounds, watch.history, text))
+                checkpoint.write(CheckpointState(n_rounds, monitor.history, text))
             if draws:
                 run.reload(text)
 

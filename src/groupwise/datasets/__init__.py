@@ -1,6 +1,7 @@
 """Generators as the papers describe them, and loaders of real data."""
 
 from groupwise.datasets.aggregates import make_aggregates
+from groupwise.datasets.data import AggregateData, GroupedData, LabelledData, TransferData
 from groupwise.datasets.loaders import data_folder, load_uci, load_wisdm
 from groupwise.datasets.presence import (
     MIL_SETS,
@@ -10,13 +11,16 @@ from groupwise.datasets.presence import (
     perfect_selector,
     presence_intensity,
 )
-from groupwise.datasets.sessions import GroupedData, make_sessions, make_triangle_sessions
+from groupwise.datasets.sessions import make_sessions, make_triangle_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.datasets.users import make_users
 
 __all__ = [
     "MIL_SETS",
+    "AggregateData",
     "GroupedData",
+    "LabelledData",
+    "TransferData",
     "data_folder",
     "load_mil",
     "load_uci",

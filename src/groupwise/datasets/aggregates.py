@@ -1,17 +1,16 @@
 """Groups of which only class counts are known, made of labelled rows; and real sets to use."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
+from groupwise._typing import RandomState
+from groupwise.datasets.data import AggregateData, LabelledData
 from groupwise.datasets.loaders import data_folder
 from groupwise.exceptions import GroupDataError
 
 __all__ = [
-    "AggregateData",
     "load_adult",
     "load_bank",
     "load_ecological",
@@ -20,32 +19,13 @@ __all__ = [
 ]
 
 
-class AggregateData(NamedTuple):
-    """Rows in groups, with what is known and what is hidden.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-    y : DataFrame of shape (n_rows, n_classes)
-        What a learner may see: the group's class counts on each of its rows.
-    groups : ndarray of shape (n_rows,)
-    y_row : ndarray of shape (n_rows,)
-        The rows' own labels, hidden from learners.
-    """
-
-    X: NDArray[Any]
-    y: pd.DataFrame
-    groups: NDArray[np.intp]
-    y_row: NDArray[Any]
-
-
 def make_aggregates(
     X: ArrayLike,
     y: ArrayLike,
     *,
     size: int = 10,
     randomness: float = 1.0,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> AggregateData:
     """Put labelled rows into groups and tell only each group's class counts.
 
@@ -97,23 +77,24 @@ def make_aggregates(
     return AggregateData(rows, pd.DataFrame(counts[groups], columns=classes), groups, y_row)
 
 
-def load_ionosphere() -> tuple[NDArray[np.float64], NDArray[Any]]:
+def load_ionosphere() -> LabelledData:
     """Rows and labels "b" and "g" of the ionosphere radar returns, 351 x 34."""
     table = pd.read_csv(data_folder("uci", "ionosphere.csv.gz"))
-    return table.drop(columns="class").to_numpy(float), table["class"].to_numpy(str)
+    return LabelledData(table.drop(columns="class").to_numpy(float), table["class"].to_numpy(str))
 
 
-def load_adult() -> tuple[pd.DataFrame, NDArray[np.intp]]:
+def load_adult() -> LabelledData:
     """Census features and whether the income is above 50,000, 48,842 rows; ``?`` is a category."""
     table = pd.read_csv(data_folder("llp", "adult.csv.gz"))
     above = table["income"].str.strip().str.startswith(">50K")
-    return table.drop(columns="income"), above.to_numpy().astype(np.intp)
+    return LabelledData(table.drop(columns="income"), above.to_numpy().astype(np.intp))
 
 
-def load_bank() -> tuple[pd.DataFrame, NDArray[np.intp]]:
+def load_bank() -> LabelledData:
     """Bank clients and whether they took the offer, 4,521 rows."""
     table = pd.read_csv(data_folder("llp", "bank_10pct.csv.gz"))
-    return table.drop(columns="y"), (table["y"] == "yes").to_numpy().astype(np.intp)
+    took = (table["y"] == "yes").to_numpy().astype(np.intp)
+    return LabelledData(table.drop(columns="y"), took)
 
 
 def load_ecological(name: str) -> pd.DataFrame:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from groupwise.datasets.data import GroupedData, LabelledData
 
 __all__ = ["data_folder", "load_uci", "load_wisdm"]
 
@@ -34,23 +35,24 @@ def data_folder(*parts: str) -> Path:
     return path
 
 
-def load_uci(name: str) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def load_uci(name: str) -> LabelledData:
     """Rows and 0/1 labels of ``"spam"``, ``"cmc"`` (no use against use) or ``"german"``."""
     if name not in _UCI:
         raise ValueError(f"name must be one of {sorted(_UCI)}, got {name!r}")
     file, label, positive = _UCI[name]
     table = pd.read_csv(data_folder("uci", file))
     y = table[label].isin(positive).to_numpy().astype(np.intp)
-    return table.drop(columns=label).to_numpy(float), y
+    return LabelledData(table.drop(columns=label).to_numpy(float), y)
 
 
-def load_wisdm() -> tuple[pd.DataFrame, NDArray, NDArray, NDArray]:
-    """WISDM activity windows: features, activity, session (user and activity) and user ids.
+def load_wisdm() -> GroupedData:
+    """WISDM activity windows: features, activities, sessions (user and activity) and users.
 
-    Features without values where the recording shows no peak stay missing (NaN).
+    Features without values where the recording shows no peak stay missing (NaN). A split should
+    keep the user's sessions together: ``keep_whole`` holds the user ids.
     """
     table = pd.read_csv(data_folder("sessions", "wisdm_v1.1_transformed.csv.gz"))
     user = table["user"].to_numpy()
     activity = table["activity"].to_numpy(str)
     session = np.char.add(np.char.add(user.astype(str), " "), activity)
-    return table.drop(columns=["user", "activity"]), activity, session, user
+    return GroupedData(table.drop(columns=["user", "activity"]), activity, session, keep_whole=user)

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
+from groupwise._typing import RandomState
+from groupwise.datasets.data import GroupedData
 from groupwise.datasets.loaders import data_folder
-from groupwise.datasets.sessions import GroupedData
 
 __all__ = [
     "MIL_SETS",
@@ -51,7 +52,7 @@ def make_presence_bags(
     n_single: int | None = None,
     positive_single: float = 0.5,
     margin: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> GroupedData:
     """Groups with one positive row among negative ones, and rows that are certain.
 
@@ -118,7 +119,7 @@ def make_presence_bags(
     return GroupedData(X, y_group[groups], groups, y_row)
 
 
-def _draw(n: int, low: float, high: float, rng: Any) -> NDArray[Any]:
+def _draw(n: int, low: float, high: float, rng: np.random.RandomState) -> NDArray[Any]:
     """Points drawn evenly from the part of the square between two intensities."""
     kept = np.empty((0, 2))
     while len(kept) < n:
@@ -130,18 +131,23 @@ def _draw(n: int, low: float, high: float, rng: Any) -> NDArray[Any]:
 
 def perfect_knowledge(data: GroupedData) -> GroupedData:
     """Every row on its own with its true label: nothing can be learned better."""
-    alone = np.arange(len(data.X))
-    return GroupedData(data.X, data.y_row, alone, data.y_row)
+    y_row = _known_rows(data)
+    return GroupedData(data.X, y_row, np.arange(len(y_row)), y_row)
 
 
 def perfect_selector(data: GroupedData) -> GroupedData:
     """Only the rows that have their group's label, each on its own."""
-    right = data.y_row == data.y
-    n = int(right.sum())
-    return GroupedData(data.X[right], data.y_row[right], np.arange(n), data.y_row[right])
+    right = data.take(_known_rows(data) == data.y)
+    return GroupedData(right.X, right.y, np.arange(len(right.y)), right.y_row)
 
 
-def load_mil(name: str) -> tuple[Any, NDArray[np.intp], NDArray[np.intp]]:
+def _known_rows(data: GroupedData) -> NDArray[Any]:
+    if data.y_row is None:
+        raise ValueError("the rows' own labels (y_row) are not known")
+    return data.y_row
+
+
+def load_mil(name: str) -> GroupedData:
     """Rows, group labels (0 or 1, repeated on rows) and group ids of a multiple-instance data set.
 
     Parameters
@@ -151,9 +157,8 @@ def load_mil(name: str) -> tuple[Any, NDArray[np.intp], NDArray[np.intp]]:
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features)
-        Sparse for ``"web_recommendation_1"``.
-    y, groups : ndarray of shape (n_rows,)
+    bags : GroupedData
+        ``X`` is sparse for ``"web_recommendation_1"``; nobody knows ``y_row``.
     """
     if name not in MIL_SETS:
         raise ValueError(f"name must be one of {sorted(MIL_SETS)}, got {name!r}")
@@ -161,7 +166,7 @@ def load_mil(name: str) -> tuple[Any, NDArray[np.intp], NDArray[np.intp]]:
         parts = np.load(data_folder("mil", f"{name}.npz"))
         content = (parts["data"].astype(float), parts["indices"], parts["indptr"])
         X = csr_array(content, shape=tuple(parts["shape"]))
-        return X, parts["bag_label"].astype(np.intp), parts["bag"].astype(np.intp)
+        return GroupedData(X, parts["bag_label"].astype(np.intp), parts["bag"].astype(np.intp))
     table = pd.read_csv(data_folder("mil", f"{name}.csv.gz"))
     y, groups = table["bag_label"].to_numpy(np.intp), table["bag"].to_numpy(np.intp)
-    return table.drop(columns=["bag", "bag_label"]).to_numpy(float), y, groups
+    return GroupedData(table.drop(columns=["bag", "bag_label"]).to_numpy(float), y, groups)

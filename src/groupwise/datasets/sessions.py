@@ -1,34 +1,17 @@
 """Sessions made of labelled rows (Jin and Liu 2005, section 4 and Figure 1)."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
+from groupwise._typing import RandomState
+from groupwise.datasets.data import GroupedData
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
 
-__all__ = ["GroupedData", "make_sessions", "make_triangle_sessions"]
-
-
-class GroupedData(NamedTuple):
-    """Rows in groups, with what is known and what is hidden.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-        What a learner may see: the group's label on each of its rows.
-    groups : ndarray of shape (n_rows,)
-    y_row : ndarray of shape (n_rows,)
-        The rows' own labels, hidden from learners.
-    """
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    groups: NDArray[np.intp]
-    y_row: NDArray[Any]
+__all__ = ["make_sessions", "make_triangle_sessions"]
 
 
 def make_sessions(
@@ -39,7 +22,7 @@ def make_sessions(
     n_other: tuple[int, int] = (1, 5),
     n_sessions: int | None = None,
     reuse: bool = False,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> GroupedData:
     """Mix labelled rows into sessions whose label is (mostly) that of the majority.
 
@@ -125,7 +108,9 @@ def _affordable(
     return needed[:n_fit], label[:n_fit]
 
 
-def _draw(needed: NDArray, codes: NDArray, reuse: bool, rng: Any) -> NDArray[np.intp]:
+def _draw(
+    needed: NDArray, codes: NDArray, reuse: bool, rng: np.random.RandomState
+) -> NDArray[np.intp]:
     """Row positions, session by session."""
     session, row = [], []
     for code in range(needed.shape[1]):
@@ -144,7 +129,7 @@ def make_triangle_sessions(
     size: int = 10,
     own: int = 4,
     spread: float = 0.25,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> GroupedData:
     """The toy problem of Figure 1: four classes, three on a triangle and one at its centre.
 

@@ -1,6 +1,6 @@
 """Tasks with a source and a target domain: the paper's text and mushroom data, and made ones."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,34 +9,18 @@ from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
+from groupwise._typing import RandomState
+from groupwise.datasets.data import TransferData
 from groupwise.datasets.loaders import data_folder
 
 __all__ = [
     "NEWSGROUP_TASKS",
     "REUTERS_TASKS",
-    "TransferData",
     "load_mushroom_task",
     "load_newsgroups_task",
     "load_reuters_task",
     "make_shifted_domains",
 ]
-
-
-class TransferData(NamedTuple):
-    """Rows of two domains.
-
-    Attributes
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-        1 for the class that a task's name gives first, 0 for the other.
-    domains : ndarray of shape (n_rows,)
-        "source" or "target".
-    """
-
-    X: Any
-    y: NDArray[Any]
-    domains: NDArray[np.str_]
 
 
 #: Newsgroups whose names end so, (source, target) of each task; the task's name is in them.
@@ -176,7 +160,7 @@ def _split_tags(first_tag: pd.Series) -> NDArray[np.bool_]:
 def load_mushroom_task(*, source: str = "tapering") -> TransferData:
     """Edible (1) against poisonous (0) mushrooms, split by the shape of their stalks.
 
-    The attributes are coded one column a value, ``stalk_shape`` left out. The paper's text calls
+    The attributes are coded one column per value, ``stalk_shape`` left out. The paper's text calls
     the source enlarging, its Table 1 gives the source the 4,608 rows that are tapering: the sizes
     are followed by default.
 
@@ -232,7 +216,7 @@ def make_shifted_domains(
     n_features: int = 5,
     angle: float = 40.0,
     noise: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> TransferData:
     """Two domains whose classes are divided by planes at an angle to each other.
 

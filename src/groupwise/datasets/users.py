@@ -1,14 +1,12 @@
 """Labelled rows of users: a generator with personal shifts, and two real collections."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 
+from groupwise._typing import RandomState
+from groupwise.datasets.data import GroupedData
 from groupwise.datasets.loaders import data_folder
-from groupwise.datasets.sessions import GroupedData
 
 __all__ = ["load_protein", "load_spam_inboxes", "make_users"]
 
@@ -22,7 +20,7 @@ def make_users(
     skew: float = 1.0,
     shift: float = 1.0,
     signal: float = 2.0,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> GroupedData:
     r"""Rows of users who differ: in how many they have, in their habits and in their class shares.
 
@@ -81,7 +79,7 @@ def make_users(
     return GroupedData(X[order], y[order], groups[order], y[order])
 
 
-def load_protein() -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]:
+def load_protein() -> GroupedData:
     """KDD Cup 2004 protein homology: rows, 0/1 labels and the block (query) of each row.
 
     145,751 rows of 74 features in 153 blocks, 1,296 of them positive.
@@ -95,10 +93,10 @@ def load_protein() -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.in
                 X[:, stored[f"cols_{kind}"]] = stored[f"x100_{kind}"] / 100.0
             parts.append((X, stored["y"].astype(np.intp), stored["block"].astype(np.intp)))
     X, y, block = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return X, y, block
+    return GroupedData(X, y, block, y)
 
 
-def load_spam_inboxes(task: str = "b") -> tuple[csr_matrix, NDArray[np.intp], NDArray[np.intp]]:
+def load_spam_inboxes(task: str = "b") -> GroupedData:
     """ECML/PKDD 2006 spam: word counts of e-mails, 1 for spam, and whose inbox each is in.
 
     Task ``"a"``: 3 inboxes of 2,500; ``"b"``: 15 inboxes of 400 (the 100 labelled mails of no
@@ -111,4 +109,4 @@ def load_spam_inboxes(task: str = "b") -> tuple[csr_matrix, NDArray[np.intp], ND
         X = csr_matrix(counts, shape=tuple(stored["shape"]))
         y, user = stored["is_spam"].astype(np.intp), stored["user"].astype(np.intp)
     inbox = user >= 0
-    return X[inbox], y[inbox], user[inbox]
+    return GroupedData(X[inbox], y[inbox], user[inbox], y[inbox])

@@ -1,14 +1,16 @@
 """Gradient boosting on group losses, inside LightGBM and XGBoost."""
 
 from groupwise.gbdt.classifier import GroupBoostClassifier
-from groupwise.gbdt.objective import GroupObjective, objective
+from groupwise.gbdt.engines import GroupObjective
+from groupwise.gbdt.objective import objective
 from groupwise.gbdt.regressor import GroupBoostRegressor
-from groupwise.gbdt.rounds import Progress
+from groupwise.gbdt.rounds import GroupTrees, Progress
 
 __all__ = [
     "GroupBoostClassifier",
     "GroupBoostRegressor",
     "GroupObjective",
+    "GroupTrees",
     "Progress",
     "objective",
 ]

@@ -1,92 +1,157 @@
 """What the boosted classifier and the boosted regressor share."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise.gbdt.engine import Engine, TreeOptions, get_engine
-from groupwise.gbdt.ensemble import GroupTrees
-from groupwise.gbdt.objective import GroupObjective
-from groupwise.gbdt.rounds import HeldOut, Watch, boost
-from groupwise.gbdt.targets import GroupTargets, group_target
-from groupwise.losses import BoundLoss, GroupLoss
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.base import GroupMixin
+from groupwise.boosting import HistTrees
+from groupwise.gbdt.engines import ENGINES, EngineOptions, GroupObjective, get_engine
+from groupwise.gbdt.rounds import Callback, GroupTrees, Monitor, ValidationSet, boost
+from groupwise.gbdt.targets import GroupTargets
+from groupwise.inputs import check_choice, check_flag, check_number, split_column
+from groupwise.losses import GroupLoss
 from groupwise.model_selection import WholeGroupShuffleSplit
-from groupwise.validation import check_rows
 
-__all__ = ["BaseGroupBoost"]
+__all__ = [
+    "BaseGroupBoost",
+    "check_parameters",
+    "engine_options",
+    "store_fit",
+    "trees_to_continue",
+]
 
-logger = logging.getLogger("groupwise.gbdt")
 
-
-class BaseGroupBoost:
+class BaseGroupBoost(GroupMixin):
     """Gradient boosting on a group loss: everything but what ``y`` means.
 
-    A subclass has the constructor parameters named here, checks its data in ``fit`` and hands over
-    to :meth:`_fit`.
+    A subclass resolves its loss in :meth:`_resolve_loss` and checks its data in
+    :meth:`_training_targets` and :meth:`_validation_targets`.
     """
 
-    engine: str
-    n_estimators: int
-    learning_rate: float
-    max_depth: int
-    max_leaves: int | None
-    min_leaf_weight: float
-    reg_lambda: float
-    subsample: float
-    feature_fraction: float
-    max_bins: int
-    categorical_features: Any
-    monotone_constraints: Any
-    early_stopping: bool
-    n_iter_no_change: int
-    validation_fraction: float
-    n_threads: int | None
-    engine_params: dict[str, Any] | None
-    random_state: Any
-    verbose: int
+    _splits_on_categories = True
+    _largest_value = np.inf  # trees compare values, they do not compute with them
 
-    _features: Callable[[Any], Any]  # without the column of group ids
-
-    trees_: GroupTrees
-    evals_result_: dict[str, list[float]]
-    best_iteration_: int
+    classes_: NDArray[Any]
+    ensemble_: GroupTrees
+    history_: dict[str, list[float]]
+    loss_: GroupLoss
     n_features_in_: int
+    n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        trees: HistTrees | None,
+        engine: str,
+        n_estimators: int,
+        learning_rate: float,
+        early_stopping: bool,
+        n_iter_no_change: int,
+        validation_fraction: float,
+        engine_params: dict[str, Any] | None,
+        group_column: str | None,
+        random_state: RandomState,
+        verbose: int,
+    ):
+        self.trees = trees
+        self.engine = engine
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.engine_params = engine_params
+        self.group_column = group_column
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _resolve_loss(self) -> GroupLoss:
+        """A copy of the loss, with its parameters and those of the decision checked."""
+        raise NotImplementedError
+
+    def _training_targets(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids,
+        sample_weight: ArrayLike | None,
+        loss: GroupLoss,
+    ) -> GroupTargets:
+        raise NotImplementedError
+
+    def _validation_targets(
+        self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss
+    ) -> GroupTargets:
+        raise NotImplementedError
+
+    def _store(
+        self, loss: GroupLoss, ensemble: GroupTrees, history: dict[str, list[float]]
+    ) -> None:
+        """Keep all that predictions need; later changes of parameters do not reach them."""
+        self.loss_ = loss
+        self.ensemble_ = ensemble
+        self.history_ = history
+        self.n_iter_ = ensemble.n_rounds
 
     def _fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids,
+        sample_weight: ArrayLike | None,
+        validation: tuple[MatrixLike | None, ArrayLike | None, Ids],
+        init_model: "BaseGroupBoost | None",
+        callbacks: Sequence[Callback] | None,
+    ) -> None:
+        """Check the data, boost, and store the trees."""
+        check_parameters(self)
+        loss = self._resolve_loss()
+        X, groups = self._groups_to_fit(X, groups)
+        data = self._training_targets(X, y, groups, sample_weight, loss)
+        self._remember_groups(groups, data.groups)
+        if data.classes is not None:
+            self.classes_ = data.classes
+        X_val, y_val, groups_val = validation
+        held = None
+        if X_val is not None:
+            X_val, groups_val = split_column(X_val, self.group_column, groups_val)
+            held = self._validation_targets(X_val, y_val, groups_val, loss)
+        self._boost(data.with_weight(), held, loss, init_model, callbacks or ())
+
+    def _boost(
         self,
         data: GroupTargets,
         held: GroupTargets | None,
         loss: GroupLoss,
-        n_classes: int,
-        init_model: Any,
-        callbacks: Any,
+        init_model: "BaseGroupBoost | None",
+        callbacks: Sequence[Callback],
     ) -> None:
-        """Boost on checked data and store the trees."""
         engine = get_engine(self.engine)
         rng = check_random_state(self.random_state)
         if held is None and self.early_stopping:
             data, held = self._split(data, loss, rng)
-        options = self._options(data.X.shape[1], int(rng.randint(2**31 - 1)))
-        bound = _bind(loss, data, n_classes)
-        before = self._begin(init_model, bound)
-        watch = Watch(
-            held_out=None
-            if held is None
-            else _hold(held, loss, n_classes, before, engine, options),
-            patience=self.n_iter_no_change if self.early_stopping else None,
-            callbacks=tuple(callbacks or ()),
-            every=int(self.verbose),
+        options = engine_options(self, int(rng.randint(2**31 - 1)))
+        bound = data.bind(loss)
+        before = trees_to_continue(self, init_model) or GroupTrees(bound.init_score(), [])
+        validation = None
+        if held is not None:
+            rows = engine.prepare(held.X, options)
+            validation = ValidationSet(rows, held.bind(loss), before.score(held.X))
+        monitor = Monitor(
+            validation=validation,
+            n_iter_no_change=self.n_iter_no_change if self.early_stopping else None,
+            callbacks=tuple(callbacks),
+            log_every=int(self.verbose),
         )
         run = engine.start(data.X, options, before.score(data.X))
-        n_kept = boost(run, GroupObjective(bound, self.engine), self.n_estimators, watch)
-        self.trees_ = before.extended(run.model(n_kept))
-        self.evals_result_ = watch.history
-        self.best_iteration_ = before.n_rounds + n_kept
+        n_kept = boost(run, GroupObjective(bound, self.engine), self.n_estimators, monitor)
+        self._store(loss, before.extended(run.model(n_kept)), monitor.history)
 
     def _split(
         self, data: GroupTargets, loss: GroupLoss, rng: np.random.RandomState
@@ -95,101 +160,23 @@ class BaseGroupBoost:
         splitter = WholeGroupShuffleSplit(
             1,
             test_size=self.validation_fraction,
-            stratify=loss.target == "label",
+            stratify=loss.target_kind == "label",
             random_state=rng.randint(2**31 - 1),
         )
         train, test = next(splitter.split(data.y_row, data.y_row, data.groups.codes))
         return data.take(train), data.take(test)
 
-    def _begin(self, init_model: Any, bound: BoundLoss) -> GroupTrees:
-        if init_model is None:
-            return GroupTrees(bound.init_score(), [])
-        check_is_fitted(init_model)
-        if type(init_model) is not type(self):
-            raise ValueError(
-                f"init_model must be a fitted {type(self).__name__}, "
-                f"got {type(init_model).__name__}"
-            )
-        if init_model.n_features_in_ != self.n_features_in_:
-            raise ValueError(
-                f"init_model was fitted on {init_model.n_features_in_} features, "
-                f"X has {self.n_features_in_}"
-            )
-        known, present = (
-            np.asarray(getattr(model, "classes_", ())) for model in (init_model, self)
-        )
-        if not np.array_equal(known, present):
-            raise ValueError(
-                f"init_model knows the classes {known.tolist()}, y holds {present.tolist()}"
-            )
-        return init_model.trees_
-
-    def _options(self, n_features: int, seed: int) -> TreeOptions:
-        constraints = self.monotone_constraints
-        if constraints is not None and len(constraints) != n_features:
-            raise ValueError(
-                f"monotone_constraints must hold one entry per feature ({n_features}), "
-                f"got {len(constraints)}"
-            )
-        return TreeOptions(
-            learning_rate=self.learning_rate,
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_leaf_weight=self.min_leaf_weight,
-            reg_lambda=self.reg_lambda,
-            subsample=self.subsample,
-            feature_fraction=self.feature_fraction,
-            max_bins=self.max_bins,
-            categorical_features=self._categorical_columns(n_features),
-            monotone_constraints=None if constraints is None else tuple(map(int, constraints)),
-            n_threads=self.n_threads,
-            seed=seed,
-            extra=dict(self.engine_params or {}),
-        )
-
-    def _categorical_columns(self, n_features: int) -> tuple[int, ...]:
-        """Positions of the categorical columns, given as positions or names."""
-        names = list(getattr(self, "feature_names_in_", []))
-        columns = []
-        for column in () if self.categorical_features is None else self.categorical_features:
-            if isinstance(column, str):
-                if column not in names:
-                    raise ValueError(f"categorical_features names {column!r}, columns are {names}")
-                columns.append(names.index(column))
-            elif 0 <= column < n_features:
-                columns.append(int(column))
-            else:
-                raise ValueError(
-                    f"categorical_features holds column {column!r}, X has {n_features} columns"
-                )
-        return tuple(columns)
-
-    def _check_boosting(self) -> None:
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate!r}")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction must be between 0 and 1, got {self.validation_fraction!r}"
-            )
-        get_engine(self.engine)
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_rows(self, self._features(X))
-
-    def _staged(self, X: Any) -> Iterator[NDArray[Any]]:
-        rows = self._checked(X)
-        return self.trees_.staged_score(rows)
+    def _staged(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
+        rows, _ = self._checked(X, None)
+        return self.ensemble_.staged_score(rows)
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
         """Share of each feature in the total gain of all splits, (n_features,)."""
         check_is_fitted(self)
-        return self.trees_.importances(self.n_features_in_)
+        return self.ensemble_.importances(self.n_features_in_)
 
-    def shap_values(self, X: Any) -> NDArray[Any]:
+    def shap_values(self, X: MatrixLike) -> NDArray[Any]:
         """How much each feature adds to each row's score, by the engine's own tree SHAP.
 
         Parameters
@@ -202,23 +189,92 @@ class BaseGroupBoost:
             The last column is the expected score; the columns of a row sum to its score. With a
             third axis for three or more classes.
         """
-        rows = self._checked(X)
-        values = self.trees_.contributions(rows)
+        rows, _ = self._checked(X, None)
+        values = self.ensemble_.contributions(rows)
         return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
-def _bind(loss: GroupLoss, data: GroupTargets, n_classes: int) -> BoundLoss:
-    target = group_target(loss, data.y_row, data.groups, n_classes)
-    return loss.bind(target, data.groups, n_classes=n_classes, weight_row=data.weight_row)
+
+def check_parameters(model: BaseGroupBoost) -> None:
+    """Refuse parameters of boosting that have no meaning; the loss checks its own."""
+    check_choice("engine", model.engine, ENGINES)
+    check_number("n_estimators", model.n_estimators, "[1, inf)", whole=True)
+    check_number("learning_rate", model.learning_rate, "(0, inf)")
+    check_flag("early_stopping", model.early_stopping)
+    check_number("n_iter_no_change", model.n_iter_no_change, "[1, inf)", whole=True)
+    check_number("validation_fraction", model.validation_fraction, "(0, 1)")
+    check_number("verbose", int(model.verbose), "[0, inf)", whole=True)
+    if model.trees is not None:
+        if not isinstance(model.trees, HistTrees):
+            raise TypeError(f"trees must be a HistTrees or None, got {model.trees!r}")
+        model.trees.check()
 
 
-def _hold(
-    held: GroupTargets,
+def engine_options(model: BaseGroupBoost, seed: int) -> EngineOptions:
+    """How the engine is to grow trees for a model that knows its features."""
+    trees = HistTrees() if model.trees is None else model.trees
+    names = getattr(model, "feature_names_in_", None)
+    trees = trees.by_position(model.n_features_in_, None if names is None else list(names))
+    categories = getattr(model, "_categories", None)  # category columns of a table, now codes
+    if categories is not None:
+        given = trees.categorical_features or ()
+        columns = sorted({*(int(column) for column in given), *categories.positions})
+        trees.set_params(categorical_features=columns)
+    return EngineOptions(
+        trees=trees,
+        learning_rate=model.learning_rate,
+        seed=seed,
+        extra=dict(model.engine_params or {}),
+    )
+
+
+def trees_to_continue(
+    model: BaseGroupBoost, init_model: BaseGroupBoost | None
+) -> GroupTrees | None:
+    """The trees of ``init_model``, a fitted model of the same kind, features and classes."""
+    if init_model is None:
+        return None
+    check_is_fitted(init_model)
+    if type(init_model) is not type(model):
+        raise ValueError(
+            f"init_model must be a fitted {type(model).__name__}, got {type(init_model).__name__}"
+        )
+    if init_model.n_features_in_ != model.n_features_in_:
+        raise ValueError(
+            f"init_model was fitted on {init_model.n_features_in_} features, "
+            f"X has {model.n_features_in_}"
+        )
+    known, present = (np.asarray(getattr(each, "classes_", ())) for each in (init_model, model))
+    if not np.array_equal(known, present):
+        raise ValueError(
+            f"init_model knows the classes {known.tolist()}, y holds {present.tolist()}"
+        )
+    return init_model.ensemble_
+
+
+def store_fit(
+    model: BaseGroupBoost,
+    *,
     loss: GroupLoss,
-    n_classes: int,
-    before: GroupTrees,
-    engine: Engine,
-    options: TreeOptions,
-) -> HeldOut:
-    rows = engine.prepare(held.X, options)
-    return HeldOut(rows, _bind(loss, held, n_classes), before.score(held.X))
+    ensemble: GroupTrees,
+    history: dict[str, list[float]],
+    with_groups: bool,
+) -> None:
+    """Make a fitted model of one that was trained elsewhere.
+
+    Parameters
+    ----------
+    model : GroupBoostClassifier or GroupBoostRegressor
+        That knows its features, groups and classes.
+    loss : GroupLoss
+    ensemble : GroupTrees
+    history : dict
+    with_groups : bool
+        Whether it was trained on groups, or each row on its own.
+    """
+    model._fitted_with_groups = with_groups
+    model._store(loss, ensemble, history)

@@ -1,22 +1,30 @@
 """Gradient-boosted trees trained on what is known of groups."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
+from sklearn.utils import Tags
 
-from groupwise.base import BaseGroupClassifier
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.base import BaseGroupClassifier, Predictions
+from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
-from groupwise.gbdt.door import check_held_out, check_targets
-from groupwise.gbdt.rounds import Progress
-from groupwise.gbdt.targets import group_target, known_codes
+from groupwise.gbdt.rounds import Callback, GroupTrees
+from groupwise.gbdt.targets import (
+    GroupTargets,
+    check_class_targets,
+    check_known_targets,
+    group_target,
+    known_codes,
+)
 from groupwise.groups import Groups
-from groupwise.losses import GroupLoss, get_loss
+from groupwise.losses import LOSSES, GroupLoss, get_loss
 from groupwise.rules import Rule, get_rule
 
-__all__ = ["GroupBoostClassifier"]
+__all__ = ["GroupBoostClassifier", "combine_scores", "resolve_rule", "score_by_group"]
 
 
 class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
@@ -28,7 +36,9 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     Parameters
     ----------
     loss : str or GroupLoss, default="majority"
-        What ``y`` says of a group, and how a wrong score costs:
+        What ``y`` says of a group, and how a wrong score costs. A name stands for the loss with
+        its default parameters; an object has its own (``MajorityLoss(gamma=16)``), which searches
+        reach by ``loss__gamma``:
 
         - ``"majority"``, ``"majority_softmax"``: the class most rows have; SBoost's exponential
           loss or cross-entropy of rows and mean scores (:class:`~groupwise.losses.MajorityLoss`,
@@ -39,39 +49,28 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         - ``"proportions"``, ``"proportions_squared"``: how many rows each class has; likelihood of
           the counts or squared error of the shares
           (:class:`~groupwise.losses.CountLikelihoodLoss`, :class:`~groupwise.losses.ShareLoss`).
+    trees : HistTrees, default=None
+        How deep, how large and on which part of the data trees are grown; ``None`` for
+        :class:`~groupwise.boosting.HistTrees` as it is. Searches reach into it by
+        ``trees__max_depth``. Its ``l2_regularization=None`` is 1 here, and its
+        ``min_leaf_weight`` the smallest sum of curvature in a leaf (a row has about 1/4 at the
+        start).
     engine : {"lightgbm", "xgboost"}, default="lightgbm"
         XGBoost is an optional extra. To it, entries that a sparse matrix does not store are
         missing; to LightGBM they are zeros.
     n_estimators : int, default=100
         Rounds; with three or more classes each grows one tree per class.
     learning_rate : float, default=0.1
-    max_depth : int, default=3
-    max_leaves : int, default=None
-        Grow the best leaves first up to this number; ``None`` grows all to ``max_depth``.
-    min_leaf_weight : float, default=1.0
-        Smallest sum of curvature in a leaf; a row has about 1/4 at the start.
-    reg_lambda : float, default=1.0
-        L2 penalty on leaf values.
-    subsample, feature_fraction : float, default=1.0
-        Share of rows per round and of features per tree.
-    max_bins : int, default=255
-    gamma : float, default=4.0
-        Weight of the session's error in the majority losses; others have no use for it.
     rule : {"majority", "mean", "score", "any"} or rule, default=None
         How rows decide for their group. ``None``: by their mean score, which the majority losses
         train (on sessions of cmc, german and WISDM it errs less than the vote); for presence the
         loss's own group probability, for proportions the mean probability (the predicted share).
-    categorical_features : list of int or str, default=None
-        Columns (positions or names) that hold category codes, non-negative integers.
-    monotone_constraints : list of {-1, 0, 1}, one per feature, default=None
     early_stopping : bool, default=False
         Hold groups out (or take ``X_val``) and stop when their loss no longer falls; the rounds up
         to the best are kept.
     n_iter_no_change : int, default=10
     validation_fraction : float, default=0.2
         Share of the groups to hold out.
-    n_threads : int, default=None
-        ``None``: all cores, or one for small tables, where more would only wait.
     engine_params : dict, default=None
         Anything else, in the engine's own words; overrides the rest.
     group_column : str, default=None
@@ -83,11 +82,14 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    trees_ : GroupTrees
-        The start score and the trees; ``trees_.parts[0].booster`` is the engine's booster.
-    best_iteration_ : int
+    loss_ : GroupLoss
+    rule_ : rule or None
+        ``None`` where the loss has a group probability of its own.
+    ensemble_ : GroupTrees
+        The start score and the trees; ``ensemble_.parts[0].booster`` is the engine's booster.
+    n_iter_ : int
         Rounds kept, those of a continued model included.
-    evals_result_ : dict
+    history_ : dict
         Loss over weight after each round, ``"train"`` and ``"valid"``; empty without held-out
         groups, callbacks or ``verbose``.
     feature_importances_ : ndarray of shape (n_features,)
@@ -103,77 +105,80 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     (80,)
     """
 
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012  # scikit-learn reads a plain dict
+    rule_: Rule | None  # type: ignore[assignment]  # None: the loss decides
 
     def __init__(
         self,
         loss: str | GroupLoss = "majority",
         *,
+        trees: HistTrees | None = None,
         engine: str = "lightgbm",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
-        max_depth: int = 3,
-        max_leaves: int | None = None,
-        min_leaf_weight: float = 1.0,
-        reg_lambda: float = 1.0,
-        subsample: float = 1.0,
-        feature_fraction: float = 1.0,
-        max_bins: int = 255,
-        gamma: float = 4.0,
         rule: str | Rule | None = None,
-        categorical_features: Sequence[int | str] | None = None,
-        monotone_constraints: Sequence[int] | None = None,
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         validation_fraction: float = 0.2,
-        n_threads: int | None = None,
         engine_params: dict[str, Any] | None = None,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ):
+        super().__init__(
+            trees=trees,
+            engine=engine,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            early_stopping=early_stopping,
+            n_iter_no_change=n_iter_no_change,
+            validation_fraction=validation_fraction,
+            engine_params=engine_params,
+            group_column=group_column,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.loss = loss
-        self.engine = engine
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_leaf_weight = min_leaf_weight
-        self.reg_lambda = reg_lambda
-        self.subsample = subsample
-        self.feature_fraction = feature_fraction
-        self.max_bins = max_bins
-        self.gamma = gamma
         self.rule = rule
-        self.categorical_features = categorical_features
-        self.monotone_constraints = monotone_constraints
-        self.early_stopping = early_stopping
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.n_threads = n_threads
-        self.engine_params = engine_params
-        self.group_column = group_column
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _loss(self) -> GroupLoss:
-        return get_loss(self.loss, gamma=self.gamma)
+    def _resolve_loss(self) -> GroupLoss:
+        loss = clone(get_loss(self.loss))
+        loss.check_parameters()
+        resolve_rule(self.rule, loss)
+        return loss
 
-    def _rule(self) -> Rule:
-        return get_rule("score" if self.rule is None else self.rule)
+    def _training_targets(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids,
+        sample_weight: ArrayLike | None,
+        loss: GroupLoss,
+    ) -> GroupTargets:
+        return check_class_targets(self, X, y, groups, sample_weight, loss)
+
+    def _validation_targets(
+        self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss
+    ) -> GroupTargets:
+        return check_known_targets(self, X, y, groups, loss, classes=self.classes_)
+
+    def _store(
+        self, loss: GroupLoss, ensemble: GroupTrees, history: dict[str, list[float]]
+    ) -> None:
+        super()._store(loss, ensemble, history)
+        self.rule_ = resolve_rule(self.rule, loss)
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        groups: ArrayLike | None = None,
+        groups: Ids = None,
         sample_weight: ArrayLike | None = None,
-        X_val: Any = None,
+        X_val: MatrixLike | None = None,
         y_val: ArrayLike | None = None,
-        groups_val: ArrayLike | None = None,
+        groups_val: Ids = None,
         init_model: "GroupBoostClassifier | None" = None,
-        callbacks: Sequence[Callable[[Progress], Any]] | None = None,
+        callbacks: Sequence[Callback] | None = None,
     ) -> "GroupBoostClassifier":
         """Fit to rows and what is known of their groups.
 
@@ -190,7 +195,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
             Its mean over a group weighs the group, its ratio to that mean a row inside the group.
             Rows of weight 0 are left out.
         X_val, y_val, groups_val : default=None
-            Held-out rows, for ``evals_result_`` and early stopping.
+            Held-out rows, for ``history_`` and early stopping.
         init_model : GroupBoostClassifier, default=None
             A fitted model to continue: ``n_estimators`` rounds are added to a copy of its trees.
         callbacks : list of callables, default=None
@@ -200,72 +205,37 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         -------
         self : GroupBoostClassifier
         """
-        self._check_boosting()
-        self._rule()
-        loss = self._loss()
-        data = check_targets(self, X, y, groups, sample_weight, loss)
-        held = None
-        if X_val is not None:
-            held = check_held_out(self, X_val, y_val, groups_val, loss)
-        self._fit(data, held, loss, len(self.classes_), init_model, callbacks)
+        validation = (X_val, y_val, groups_val)
+        self._fit(X, y, groups, sample_weight, validation, init_model, callbacks)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Score of each row: log-odds for two classes, softmax scores for more.
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self.ensemble_.score(rows)
+        return score_row, self.loss_.proba(score_row)
 
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        rows = self._checked(X)
-        return self.trees_.score(rows)
-
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Class probabilities of each row.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return self._loss().proba(self.decision_function(X))
-
-    def predict_groups_proba(
-        self, X: Any, groups: ArrayLike | Groups | None = None
+    def _answer_groups(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
     ) -> NDArray[Any]:
-        """Probability of each class for each group; for proportions, the predicted shares.
+        return combine_scores(score_row, groups, self.loss_, self.rule_)
 
-        Returns
-        -------
-        proba : ndarray of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        return self._combine(self.decision_function(X), self._groups_of(X, groups))
-
-    def _combine(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
-        loss = self._loss()
-        own = loss.proba_groups(score_row, groups) if self.rule is None else None
-        return self._rule().combine(loss.proba(score_row), groups) if own is None else own
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Scores of the rows after each round."""
         return self._staged(X)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Classes of the rows after each round."""
         for score in self._staged(X):
-            yield self.classes_[self._loss().proba(score).argmax(axis=1)]
+            yield self.classes_[self.loss_.proba(score).argmax(axis=1)]
 
-    def staged_score(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None
-    ) -> Iterator[float]:
+    def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
+        rows, encoded = self._checked(X, groups, about_groups=True)
         target = self._true_groups(y, encoded)
-        for score in self._staged(X):
-            yield self._judge(self._combine(score, encoded), target)
+        for score_row in self.ensemble_.staged_score(rows):
+            proba_group = combine_scores(score_row, encoded, self.loss_, self.rule_)
+            yield float(score_by_group(proba_group, target).mean())
 
-    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
         r"""How well groups are predicted.
 
         Parameters
@@ -283,24 +253,52 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
             :math:`\tfrac12 \sum_k |\hat t_k - t_k|` between predicted and true shares (for two
             classes, one less the mean absolute error); 1 is perfect.
         """
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        target = self._true_groups(y, encoded)
-        return self._judge(self.predict_groups_proba(X, encoded), target)
+        return super().score(X, y, groups)
 
-    def _true_groups(self, y: Any, groups: Groups) -> NDArray[Any]:
-        loss = self._loss()
-        y_row = known_codes(y, groups, loss, self.classes_)
-        return group_target(loss, y_row, groups, len(self.classes_))
+    def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
+        target = self._true_groups(y, predictions.groups)
+        return float(score_by_group(predictions.proba_group, target).mean())
 
-    def _judge(self, proba_group: NDArray[Any], target: NDArray[Any]) -> float:
-        if target.ndim == 2:
-            return float(1.0 - 0.5 * np.abs(proba_group - target).sum(axis=1).mean())
-        return float(np.mean(proba_group.argmax(axis=1) == target))
+    def _true_groups(self, y: ArrayLike, groups: Groups) -> NDArray[Any]:
+        y_row = known_codes(y, groups, self.loss_, self.classes_)
+        return group_target(self.loss_, y_row, groups, len(self.classes_))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        presence = str(self.loss).startswith("presence")
-        tags.classifier_tags.multi_class = not getattr(self.loss, "binary", presence)
+        loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
+        tags.classifier_tags.multi_class = not getattr(loss, "binary", False)
         return tags
+
+
+def resolve_rule(rule: str | Rule | None, loss: GroupLoss) -> Rule | None:
+    """The rule by which rows decide for their group; ``None`` where the loss does."""
+    given = loss.default_rule if rule is None else rule
+    return None if given is None else get_rule(given)
+
+
+def combine_scores(
+    score_row: NDArray[Any], groups: Groups, loss: GroupLoss, rule: Rule | None
+) -> NDArray[Any]:
+    """Probability of each class for each group, (n_groups, n_classes), from scores of rows."""
+    if rule is None:
+        return loss.proba_groups(score_row, groups)
+    return rule.combine(loss.proba(score_row), groups)
+
+
+def score_by_group(proba_group: NDArray[Any], target_group: NDArray[Any]) -> NDArray[Any]:
+    """How well each group is predicted.
+
+    Parameters
+    ----------
+    proba_group : ndarray of shape (n_groups, n_classes)
+    target_group : ndarray of shape (n_groups,) or (n_groups, n_classes)
+        Class codes or shares.
+
+    Returns
+    -------
+    score : ndarray of shape (n_groups,)
+        1 where the class is right, else 0; for shares 1 less the total variation distance.
+    """
+    if target_group.ndim == 2:
+        return 1.0 - 0.5 * np.abs(proba_group - target_group).sum(axis=1)
+    return (proba_group.argmax(axis=1) == target_group).astype(float)

@@ -1,18 +1,18 @@
-"""The round loop: grow, look at held-out groups, stop in time."""
+"""The round loop (grow, look at held-out groups, stop in time) and the trees it leaves."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise.gbdt.engine import EngineRun
-from groupwise.gbdt.objective import GroupObjective
+from groupwise._typing import Rows
+from groupwise.gbdt.engines import EngineModel, EngineRun, GroupObjective
 from groupwise.losses import BoundLoss
 
-__all__ = ["HeldOut", "LossValue", "Progress", "Watch", "boost"]
+__all__ = ["Callback", "GroupTrees", "LossValue", "Monitor", "Progress", "ValidationSet", "boost"]
 
 logger = logging.getLogger("groupwise.gbdt")
 
@@ -33,6 +33,10 @@ class Progress:
     losses: dict[str, float]
 
 
+#: Called after each round; ``True`` ends the training.
+Callback = Callable[[Progress], Any]
+
+
 class LossValue(Protocol):
     """As much of a bound loss as is asked of groups that are not trained on."""
 
@@ -44,8 +48,16 @@ class LossValue(Protocol):
 
 
 @dataclass
-class HeldOut:
-    """Rows of groups that are not trained on, and their present scores."""
+class ValidationSet:
+    """Rows of groups that are not trained on, and their present scores.
+
+    Attributes
+    ----------
+    X : object
+        In the form the engine likes best.
+    loss : LossValue
+    score : ndarray of shape (n_rows,) or (n_rows, n_classes)
+    """
 
     X: Any
     loss: LossValue
@@ -53,55 +65,57 @@ class HeldOut:
 
 
 @dataclass
-class Watch:
-    """Who looks on while trees grow.
+class Monitor:
+    """Follows the losses while trees grow, and says when to stop.
 
     Attributes
     ----------
-    held_out : HeldOut, default=None
-    patience : int, default=None
-        Stop after this many rounds without a lower loss on the held-out groups.
+    validation : ValidationSet, default=None
+    n_iter_no_change : int, default=None
+        Stop after this many rounds without a lower loss on the validation set; ``None``: never.
     callbacks : sequence of callables
         Each is given a :class:`Progress`; one that returns ``True`` ends the training.
-    every : int, default=0
-        Log each so many rounds; 0 for silence.
+    log_every : int, default=0
+        Log after every so many rounds; 0 for silence.
+    history : dict of str to list of float
+        The losses after each round.
     """
 
-    held_out: HeldOut | None = None
-    patience: int | None = None
-    callbacks: Sequence[Callable[[Progress], Any]] = ()
-    every: int = 0
+    validation: ValidationSet | None = None
+    n_iter_no_change: int | None = None
+    callbacks: Sequence[Callback] = ()
+    log_every: int = 0
     history: dict[str, list[float]] = field(default_factory=dict)
 
     @property
-    def idle(self) -> bool:
-        """Whether nobody wants to know the loss."""
-        return self.held_out is None and not self.callbacks and not self.every
+    def is_idle(self) -> bool:
+        """Whether nobody wants to know the losses, which then are not computed."""
+        return self.validation is None and not self.callbacks and not self.log_every
 
-    def look(self, run: EngineRun, loss: BoundLoss, index: int) -> bool:
+    def update(self, run: EngineRun, loss: BoundLoss, index: int) -> bool:
         """Note the losses after round ``index``; whether to stop."""
         losses = {"train": loss.value(run.scores()) / loss.total_weight}
-        held = self.held_out
+        held = self.validation
         if held is not None:
             held.score = held.score + run.round_score(held.X, index)
             losses["valid"] = held.loss.value(held.score) / held.loss.total_weight
         for name, value in losses.items():
             self.history.setdefault(name, []).append(value)
-        if self.every and (index + 1) % self.every == 0:
+        if self.log_every and (index + 1) % self.log_every == 0:
             shown = ", ".join(f"{name} {value:.5f}" for name, value in losses.items())
             logger.info("round %d: %s", index + 1, shown)
-        asked = [callback(Progress(index + 1, losses)) for callback in self.callbacks]
-        return any(answer is True for answer in asked) or self._out_of_patience()
+        answers = [callback(Progress(index + 1, losses)) for callback in self.callbacks]
+        return any(answer is True for answer in answers) or self._no_longer_falls()
 
-    def _out_of_patience(self) -> bool:
-        if self.patience is None:
+    def _no_longer_falls(self) -> bool:
+        if self.n_iter_no_change is None:
             return False
         valid = self.history["valid"]
-        return len(valid) - 1 - int(np.argmin(valid)) >= self.patience
+        return len(valid) - 1 - int(np.argmin(valid)) >= self.n_iter_no_change
 
-    def best(self, n_grown: int) -> int:
-        """How many rounds to keep."""
-        if self.patience is None or not self.history:
+    def n_best(self, n_grown: int) -> int:
+        """How many of the rounds grown to keep."""
+        if self.n_iter_no_change is None or not self.history:
             return n_grown
         return int(np.argmin(self.history["valid"])) + 1
 
@@ -110,22 +124,94 @@ def boost(
     run: EngineRun,
     objective: GroupObjective,
     n_rounds: int,
-    watch: Watch,
+    monitor: Monitor,
     *,
-    begun: int = 0,
+    first: int = 0,
     after_round: Callable[[int], None] | None = None,
 ) -> int:
-    """Grow up to ``n_rounds`` rounds, ``begun`` of which there are; how many of them to keep.
+    """Grow rounds ``first`` to ``n_rounds`` (not included).
 
-    ``after_round`` is told how many rounds there are, after each that is not the last by some
-    rule to stop.
+    Parameters
+    ----------
+    run : EngineRun
+        With ``first`` rounds in it.
+    objective : GroupObjective
+    n_rounds : int
+    monitor : Monitor
+    first : int, default=0
+    after_round : callable, default=None
+        Called with the number of rounds there are, after each round that goes on.
+
+    Returns
+    -------
+    n_kept : int
+        How many rounds of the run to keep.
     """
-    for index in range(begun, n_rounds):
+    for index in range(first, n_rounds):
         if not run.grow(objective):
             logger.info("round %d: no split is possible any more", index + 1)
-            return watch.best(index)
-        if not watch.idle and watch.look(run, objective.loss, index):
-            return watch.best(index + 1)
+            return monitor.n_best(index)
+        if not monitor.is_idle and monitor.update(run, objective.loss, index):
+            return monitor.n_best(index + 1)
         if after_round is not None:
             after_round(index + 1)
-    return watch.best(n_rounds)
+    return monitor.n_best(n_rounds)
+
+
+class GroupTrees:
+    """Scores of rows as a constant plus the trees of one or more runs.
+
+    Attributes
+    ----------
+    init_score : ndarray of shape (1,) or (n_classes,)
+        Where boosting began.
+    parts : list
+        Trees as text in the engine's own format, one part for each fit that continued another;
+        ``parts[0].booster`` is a live booster.
+    """
+
+    def __init__(self, init_score: NDArray[Any], parts: list[EngineModel]):
+        self.init_score = init_score
+        self.parts = parts
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of all parts."""
+        return sum(part.n_rounds for part in self.parts)
+
+    def extended(self, part: EngineModel) -> "GroupTrees":
+        """The same with one more part; an empty one adds nothing."""
+        return GroupTrees(self.init_score, [*self.parts, *([part] if part.n_rounds else [])])
+
+    def start(self, n_rows: int) -> NDArray[Any]:
+        """The constant, for each row."""
+        constant = self.init_score[0] if len(self.init_score) == 1 else self.init_score
+        return np.zeros((n_rows, *np.shape(constant))) + constant
+
+    def score(self, X: Rows) -> NDArray[Any]:
+        """Scores (n_rows,) or (n_rows, n_classes)."""
+        score = self.start(X.shape[0])
+        for part in self.parts:
+            score += part.score(X)
+        return score
+
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
+        """Scores after each round; every one a fresh array."""
+        score = self.start(X.shape[0])
+        for part in self.parts:
+            for index in range(part.n_rounds):
+                score = score + part.score(X, index, index + 1)
+                yield score
+
+    def contributions(self, X: Rows) -> NDArray[Any]:
+        """SHAP values (n_rows, n_outputs, n_features + 1), the last column the expected score."""
+        total = np.zeros((X.shape[0], len(self.init_score), X.shape[1] + 1))
+        total[:, :, -1] = self.init_score
+        for part in self.parts:
+            total += part.contributions(X)
+        return total
+
+    def importances(self, n_features: int) -> NDArray[Any]:
+        """Share of each feature in the total gain of all splits; zeros without a split."""
+        gains = sum((part.gains(n_features) for part in self.parts), np.zeros(n_features))
+        return gains / max(gains.sum(), np.finfo(float).tiny)

@@ -3,19 +3,21 @@
 from groupwise.jobs.compare import Comparison
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
-from groupwise.jobs.method import Method
-from groupwise.jobs.methods import METHODS, get_method, methods_for
+from groupwise.jobs.methods import METHODS, Method, get_method, methods_for
 from groupwise.jobs.model import TableModel
-from groupwise.jobs.result import Result
+from groupwise.jobs.result import FoldResult, GroupResults, Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
 
 __all__ = [
     "KINDS",
     "METHODS",
     "Comparison",
+    "FoldResult",
+    "GroupResults",
     "Job",
     "Method",
     "Result",
+    "RunInfo",
     "Supervision",
     "TableModel",
     "get_method",

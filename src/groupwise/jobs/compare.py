@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from groupwise.files import write_text
 from groupwise.jobs.job import Job
-from groupwise.jobs.method import Method
-from groupwise.jobs.methods import methods_for
-from groupwise.jobs.result import Result, about_job
+from groupwise.jobs.methods import Method, methods_for
+from groupwise.jobs.result import FoldResult, Result, RunInfo
 from groupwise.tables import OptionError, TableError
 
 __all__ = ["Comparison", "Step"]
@@ -58,27 +56,27 @@ class Comparison:
         self.job, self.folder, self.search = job, Path(folder), search
         self.chosen, self.left_out = _applicable(job, methods)
         self.splits = job.splits(n_splits)
-        about = about_job(job, command=command, n_splits=len(self.splits)) | {"search": search}
-        self.about: dict[str, Any] = json.loads(json.dumps(about))
+        self.about = job.about(command=command, n_splits=len(self.splits), search=search)
 
     def steps(self) -> list[Step]:
         """The folds that are not there yet; checks that those that are belong to this job."""
         self._check_plan()
         (self.folder / "folds").mkdir(parents=True, exist_ok=True)
-        write_text(self.folder / "plan.json", json.dumps(self.about, indent=1))
+        write_text(self.folder / "plan.json", json.dumps(self.about.to_dict(), indent=1))
         steps = [Step(m, fold) for fold in range(len(self.splits)) for m in self.chosen]
         return [step for step in steps if not self._file(step).exists()]
 
     def run(self, step: Step) -> None:
         """Do one step and store it; a method's own failure is stored as its reason."""
         try:
-            found = self.job.run_fold(
+            fold = self.job.run_fold(
                 step.method,
                 {},
                 self.splits[step.fold],
                 search=self.search,
                 curve=self.job.wants_curve(step.fold),
             )
+            found = fold.to_dict()
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
             found = {"failed": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
         write_text(self._file(step), json.dumps(found, allow_nan=False))
@@ -87,11 +85,12 @@ class Comparison:
         """Put the finished folds together and store them."""
         methods, left_out = {}, dict(self.left_out)
         for method in self.chosen:
-            folds = list(self._stored(method))
-            failed = [fold["failed"] for fold in folds if "failed" in fold]
+            stored = list(self._stored(method))
+            folds = [fold for fold in stored if isinstance(fold, FoldResult)]
+            failed = [fold for fold in stored if isinstance(fold, str)]
             if failed:
                 left_out[method.name] = (
-                    f"failed on {len(failed)} of {len(folds)} folds: {failed[0]}"
+                    f"failed on {len(failed)} of {len(stored)} folds: {failed[0]}"
                 )
             else:
                 methods[method.name] = folds
@@ -102,16 +101,15 @@ class Comparison:
         result.save(self.folder / "result.json")
         return result
 
-    def _stored(self, method: Method) -> Iterator[dict[str, Any]]:
+    def _stored(self, method: Method) -> Iterator[FoldResult | str]:
+        """Finished folds, or why they failed."""
         for fold in range(len(self.splits)):
             file = self._file(Step(method, fold))
             try:
                 found = json.loads(file.read_text(encoding="utf-8"))
-                if "failed" not in found and len(found["units"]["score"]) == 0:
-                    raise KeyError("score")
-            except (ValueError, LookupError, TypeError) as error:
+                yield found["failed"] if "failed" in found else FoldResult.from_dict(found)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise TableError(f"{file} was altered; remove it and run again") from error
-            yield found
 
     def _file(self, step: Step) -> Path:
         return self.folder / "folds" / f"{step.method.name}.{step.fold}.json"
@@ -123,10 +121,10 @@ class Comparison:
                 raise TableError(f"{self.folder} is not empty and holds no comparison")
             return
         try:
-            before = json.loads(plan.read_text(encoding="utf-8"))
-            differing = [key for key in _SAME if before[key] != self.about[key]]
-        except (ValueError, KeyError, TypeError) as error:
+            before = RunInfo.from_dict(json.loads(plan.read_text(encoding="utf-8")))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise TableError(f"{plan} is no plan of a comparison") from error
+        differing = [name for name in _SAME if getattr(before, name) != getattr(self.about, name)]
         if differing:
             raise TableError(
                 f"{self.folder} holds a comparison with another {differing[0]}; take another "
@@ -139,11 +137,10 @@ def _applicable(job: Job, names: Sequence[str]) -> tuple[list[Method], dict[str,
     unknown = [name for name in names if name not in offered]
     if unknown:
         raise OptionError(
-            f"--kind {job.supervision.kind} has no method {unknown[0]!r}; it has "
+            f"`kind` {job.supervision.kind} has no method {unknown[0]!r}; it has "
             f"{', '.join(offered)}"
         )
     wanted = [offered[name] for name in dict.fromkeys(names)] or list(offered.values())
-    n_classes = len(job.known.classes)
-    reasons = {m.name: m.reason_against(job.n_rows, n_classes) for m in wanted}
+    reasons = {m.name: job.reason_against(m) for m in wanted}
     chosen = [m for m in wanted if reasons[m.name] is None]
     return chosen, {name: reason for name, reason in reasons.items() if reason is not None}

@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from groupwise.jobs.evidence import gather
-from groupwise.jobs.known import Known
+from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.memory import PeakMemory
-from groupwise.jobs.method import Method
-from groupwise.jobs.model import TableModel, fit_model, tuned
+from groupwise.jobs.methods import Method, get_method
+from groupwise.jobs.model import TableModel, fit_model, search_params
+from groupwise.jobs.result import FoldResult, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
+from groupwise.jobs.targets import Targets, order_of
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
-from groupwise.tables.columns import column_kind
 
 __all__ = ["Job"]
 
@@ -36,7 +36,7 @@ class Job:
     supervision : Supervision
     uses : list of ColumnUse
     features : DataFrame
-    known : Known
+    targets : Targets
     order : ndarray of shape (n_rows,)
         Where in its group a row stands: values of a column, or positions in the table.
     seed : int
@@ -47,7 +47,7 @@ class Job:
     supervision: Supervision
     uses: list[ColumnUse]
     features: pd.DataFrame
-    known: Known
+    targets: Targets
     order: NDArray[Any]
     seed: int
 
@@ -70,14 +70,14 @@ class Job:
             Naming the table and the column, row or group that is wrong.
         """
         roles = supervision.roles() | ({} if order is None else {order: "order"})
-        known = supervision.known_in(table.frame, table.name)
+        targets = supervision.targets_in(table.frame, table.name)
         uses = choose_features(
             table.frame,
             roles,
             name=table.name,
             wanted=wanted,
             ignored=ignored,
-            same_as=_answers(known, supervision),
+            same_as=_answers(targets, supervision),
         )
         schema = Schema.from_uses(uses)
         return cls(
@@ -86,7 +86,7 @@ class Job:
             supervision=supervision,
             uses=uses,
             features=schema.conform(table.frame, name=table.name),
-            known=known,
+            targets=targets,
             order=order_of(table.frame, order, table.name),
             seed=seed,
         )
@@ -99,25 +99,77 @@ class Job:
     def n_rows(self) -> int:
         return len(self.features)
 
-    def fit(self, method: Method, params: dict[str, Any], rows: Any = None) -> TableModel:
+    def about(
+        self,
+        *,
+        command: str = "",
+        n_splits: int | None = None,
+        search: bool | None = None,
+        params: dict[str, Any] | None = None,
+    ) -> RunInfo:
+        """Everything it takes to repeat the job."""
+        return RunInfo(
+            table=self.table,
+            fingerprint=self.fingerprint,
+            n_rows=self.n_rows,
+            n_groups=self.targets.groups.n_groups,
+            supervision=self.supervision,
+            classes=self.targets.classes,
+            columns=tuple(self.uses),
+            command=command,
+            seed=self.seed,
+            n_splits=n_splits,
+            search=search,
+            params=None if params is None else {k: repr(v) for k, v in params.items()},
+        )
+
+    def reason_against(self, method: Method) -> str | None:
+        """Why a method cannot be used here, or ``None``."""
+        return method.reason_against(self.n_rows, len(self.targets.classes), self._measure)
+
+    def method(self, name: str | None = None) -> Method:
+        """A method by name, or the first that applies to this table.
+
+        Raises
+        ------
+        OptionError
+            If there is no such method, or it cannot be used here.
+        """
+        return get_method(
+            self.supervision.kind,
+            name,
+            n_rows=self.n_rows,
+            n_classes=len(self.targets.classes),
+            measure=self._measure,
+        )
+
+    @property
+    def _measure(self) -> str | None:
+        return self.supervision.constructor().get("measure")
+
+    def fit(
+        self, method: Method, params: dict[str, Any], rows: NDArray[np.intp] | None = None
+    ) -> TableModel:
         """Fit a method to the rows (all of them by default)."""
-        features, known = self._part(rows)
+        features, targets = self._part(rows)
         with _few_threads(len(features)):
-            return fit_model(features, known, method=method, params=params, **self._context())
+            return fit_model(features, targets, method=method, params=params, **self._context())
 
-    def tune(self, method: Method, params: dict[str, Any], rows: Any = None) -> dict[str, Any]:
+    def tune(
+        self, method: Method, params: dict[str, Any], rows: NDArray[np.intp] | None = None
+    ) -> dict[str, Any]:
         """The method's small search, on whole groups of the rows."""
-        features, known = self._part(rows)
+        features, targets = self._part(rows)
         with _few_threads(len(features)):
-            return tuned(features, known, method=method, params=params, **self._context())
+            return search_params(features, targets, method=method, params=params, **self._context())
 
-    def _part(self, rows: Any) -> tuple[pd.DataFrame, Known]:
+    def _part(self, rows: NDArray[np.intp] | None) -> tuple[pd.DataFrame, Targets]:
         if rows is None:
-            return self.features, self.known
-        return self.features.iloc[rows], self.known.take(rows)
+            return self.features, self.targets
+        return self.features.iloc[rows], self.targets.take(rows)
 
     def splits(self, n_splits: int) -> list[Split]:
-        return self.supervision.splits(self.known, n_splits, self.seed)
+        return self.supervision.splits(self.targets, n_splits, self.seed)
 
     def run_fold(
         self,
@@ -127,8 +179,8 @@ class Job:
         *,
         search: bool,
         curve: bool = True,
-    ) -> dict[str, Any]:
-        """Fit on one part, judge on the other; plain values, for JSON.
+    ) -> FoldResult:
+        """Fit on one part, judge on the other.
 
         With ``curve`` the error is followed round by round where the method has rounds.
         """
@@ -140,16 +192,22 @@ class Job:
             fitting = time.perf_counter()
             model = self.fit(method, chosen, train)
             fitted = time.perf_counter()
-        known = self.known.take(test)
-        found = gather(model, self.features.iloc[test], known, self.order[test], curve=curve)
-        return found | {
-            "params": {name: _plain(value) for name, value in chosen.items()},
-            "seconds_search": fitting - started,
-            "seconds_fit": fitted - fitting,
-            "seconds_predict": time.perf_counter() - fitted,
-            "memory_mib": peak.mib,
-            "n_train": len(train),
-        }
+        found = evaluate_fold(
+            model,
+            self.features.iloc[test],
+            self.targets.take(test),
+            self.order[test],
+            curve=curve,
+        )
+        return replace(
+            found,
+            params={name: _plain(value) for name, value in chosen.items()},
+            seconds_search=fitting - started,
+            seconds_fit=fitted - fitting,
+            seconds_predict=time.perf_counter() - fitted,
+            memory_mib=peak.mib,
+            n_train=len(train),
+        )
 
     def wants_curve(self, fold: int) -> bool:
         """Whether to draw a fold's learning curve: of a large table the first is enough."""
@@ -164,29 +222,17 @@ def _few_threads(n_rows: int) -> Any:
     return threadpool_limits(1) if n_rows < 20_000 else nullcontext()
 
 
-def order_of(frame: pd.DataFrame, column: str | None, name: str) -> NDArray[Any]:
-    """Where the rows stand in their groups."""
-    from groupwise.jobs.known import get_column
-
-    if column is None:
-        return np.arange(len(frame))
-    values = get_column(frame, column, name, "--order")
-    if column_kind(values) == "date":
-        return values.astype(str).to_numpy(dtype=str)
-    return values.to_numpy()
-
-
-def _answers(known: Known, supervision: Supervision) -> dict[str, Any]:
+def _answers(targets: Targets, supervision: Supervision) -> dict[str, Any]:
     """Values that a feature must not merely rename."""
     answers: dict[str, Any] = {}
     if supervision.group is not None:
-        answers["group"] = known.groups.codes
-    if known.y.ndim == 1:
-        answers["label"] = known.y
-    if known.domains is not None:
-        answers["domain"] = known.domains
+        answers["group"] = targets.groups.codes
+    if targets.y.ndim == 1:
+        answers["label"] = targets.y
+    if targets.domains is not None:
+        answers["domain"] = targets.domains
     return answers
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> str | int | float | bool | None:
     return value if isinstance(value, str | int | float | bool | type(None)) else repr(value)

@@ -3,20 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from groupwise.jobs.result import Result, plain_scores
+from groupwise.jobs.result import Result
 from groupwise.metrics import bootstrap_interval
 
-__all__ = ["leaderboard", "unit_scores"]
-
-
-def unit_scores(result: Result) -> dict[str, pd.Series]:
-    """The score of each group under each method, indexed by the group's name."""
-    scores = {}
-    for name, folds in result.methods.items():
-        names = [unit for fold in folds for unit in fold["units"]["name"]]
-        values = [value for fold in folds for value in plain_scores(fold["units"])]
-        scores[name] = pd.Series(values, index=names, dtype=float)
-    return scores
+__all__ = ["leaderboard"]
 
 
 def leaderboard(result: Result) -> pd.DataFrame:
@@ -33,7 +23,7 @@ def leaderboard(result: Result) -> pd.DataFrame:
         ``difference_high``; ``seconds_fit``, ``seconds_search`` and ``seconds_predict`` of a fold;
         ``memory_mib`` of the largest.
     """
-    scores = unit_scores(result)
+    scores = result.unit_scores()
     means = {name: float(np.nanmean(values)) for name, values in scores.items()}
     order = sorted(means, key=lambda name: -means[name])
     lines = []
@@ -52,10 +42,10 @@ def leaderboard(result: Result) -> pd.DataFrame:
                 "difference": float(difference.mean()),
                 "difference_low": d_low,
                 "difference_high": d_high,
-                "seconds_fit": float(np.mean([fold["seconds_fit"] for fold in folds])),
-                "seconds_search": float(np.mean([fold["seconds_search"] for fold in folds])),
-                "seconds_predict": float(np.mean([fold["seconds_predict"] for fold in folds])),
-                "memory_mib": max(fold["memory_mib"] for fold in folds),
+                "seconds_fit": float(np.mean([fold.seconds_fit for fold in folds])),
+                "seconds_search": float(np.mean([fold.seconds_search for fold in folds])),
+                "seconds_predict": float(np.mean([fold.seconds_predict for fold in folds])),
+                "memory_mib": max(fold.memory_mib for fold in folds),
             }
         )
     return pd.DataFrame(lines).set_index("method")

@@ -1,7 +1,6 @@
 """How much memory a piece of work takes."""
 
 import threading
-from typing import Any
 
 import psutil
 
@@ -38,7 +37,7 @@ class PeakMemory:
     def _look(self) -> None:
         self._most = max(self._most, self._process.memory_info().rss)
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
         self._look()

@@ -1,9 +1,105 @@
-"""The methods there are: one entry each, and which of them apply to a job."""
+"""The methods there are: what a method is, one entry for each, and which of them apply to a job."""
 
-from groupwise.jobs.method import Method
+import importlib
+import importlib.util
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import clone
+
+from groupwise.jobs.supervision import Supervision
 from groupwise.tables import OptionError
 
-__all__ = ["METHODS", "get_method", "methods_for"]
+__all__ = ["METHODS", "Method", "get_method", "methods_for"]
+
+# Parameters that the table and its columns decide.
+_OF_THE_JOB = ("domain_column", "group_column", "random_state", "target", "target_domain")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method for one kind of supervision.
+
+    Attributes
+    ----------
+    kind, name : str
+    path : str
+        ``"module:Class"`` of the estimator.
+    paper : str
+        Where it comes from.
+    params : dict
+        Constructor parameters that make it this method; a value ``"module:Class"`` with a dot in
+        the module is an object of that class.
+    search : dict of str to tuple
+        The small search of ``groupwise compare``, on whole groups of the training rows.
+    max_rows : int, default=None
+        Above this many rows the method is left out of comparisons.
+    n_classes : int, default=None
+        The most classes it takes; ``None``: any number.
+    measures : frozenset of str, default=None
+        The measures it can be trained for; ``None``: all.
+    needs : str, default=None
+        A module of an optional extra.
+    explains : bool, default=True
+        Whether its rows have a weight towards their group's label.
+    """
+
+    kind: str
+    name: str
+    path: str
+    paper: str
+    params: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    max_rows: int | None = None
+    n_classes: int | None = None
+    measures: frozenset[str] | None = None
+    needs: str | None = None
+    explains: bool = True
+
+    def reason_against(self, n_rows: int, n_classes: int, measure: str | None = None) -> str | None:
+        """Why it cannot be used here, or ``None``."""
+        if self.needs is not None and importlib.util.find_spec(self.needs) is None:
+            return f"needs {self.needs}, which is not installed"
+        if self.n_classes is not None and n_classes > self.n_classes:
+            return f"is for {self.n_classes} classes, there are {n_classes}"
+        if self.measures is not None and measure is not None and measure not in self.measures:
+            return f"is for the measures {', '.join(sorted(self.measures))}, not {measure}"
+        if self.max_rows is not None and n_rows > self.max_rows:
+            return f"is for up to {self.max_rows:,} rows, there are {n_rows:,}"
+        return None
+
+    def build(self, supervision: Supervision, params: dict[str, Any], seed: int) -> Any:
+        """An estimator for this job, not fitted.
+
+        Raises
+        ------
+        OptionError
+            For a parameter the estimator does not have; the message names those it has.
+        """
+        cls = _load(self.path)
+        taken = inspect.signature(cls).parameters
+        given = supervision.constructor() | {"random_state": seed}
+        options = {name: value for name, value in given.items() if name in taken}
+        estimator = cls(**options | {k: _made(v) for k, v in self.params.items()})
+        valid = estimator.get_params()
+        for name in params:
+            if name not in valid or name in _OF_THE_JOB:
+                allowed = sorted(p for p in valid if "__" not in p)
+                raise OptionError(
+                    f"{self.name} has no parameter {name!r} (`params`); it has {', '.join(allowed)}"
+                )
+        return clone(estimator).set_params(**params)
+
+
+def _load(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _made(value: object) -> Any:
+    return _load(value)() if isinstance(value, str) and ":" in value else value
+
 
 _NAIVE = "groupwise.majority:NaiveGroupClassifier"
 _STATISTICS = "groupwise.majority:GroupStatisticsClassifier"
@@ -14,16 +110,22 @@ _FOREST = "baseline: a forest on each group's mean, spread, least and largest va
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 
-# The first that applies is the one `groupwise fit` takes when no method is named: one that takes
-# missing values and categories as they are and grows with the table, where there is one.
+
+def _boosting(loss: str) -> dict[str, str]:
+    """Objects, so that ``--param loss__gamma=2`` and ``--param trees__max_depth=4`` reach them."""
+    return {"loss": f"groupwise.losses:{loss}", "trees": "groupwise.boosting:HistTrees"}
+
+
+# The first that applies to the rows, classes and measure is taken when no method is named: one that
+# takes missing values and categories as they are and grows with the table, where there is one.
 # fmt: off
 METHODS: tuple[Method, ...] = (
     Method("majority", "group-boost", _BOOST, "gradient form of SBoost's loss, on LightGBM",
-           {"loss": "majority"}, _ROUNDS),
+           _boosting("MajorityLoss"), _ROUNDS),
     Method("majority", "sboost", "groupwise.majority:SBoostClassifier", "Jin and Liu 2005",
            search={"gamma": (1.0, 4.0, 16.0)}),
     Method("majority", "group-boost-softmax", _BOOST, "cross-entropy form, on LightGBM",
-           {"loss": "majority_softmax"}, _ROUNDS),
+           _boosting("SessionSoftmaxLoss"), _ROUNDS),
     Method("majority", "naive-boosting", _NAIVE, "the naive approach of Jin and Liu 2005",
            search={"rule": ("majority", "mean")}),
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
@@ -31,9 +133,9 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
-           {"loss": "presence"}, _ROUNDS, n_classes=2),
+           _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
     Method("presence", "smooth-max-boost", _BOOST, "Ramon and De Raedt 2000, on LightGBM",
-           {"loss": "presence_lse"}, _ROUNDS, n_classes=2),
+           _boosting("SmoothMaxLoss"), _ROUNDS, n_classes=2),
     Method("presence", "lpboost", "groupwise.presence:LPBoostClassifier",
            "Demiriz, Bennett and Shawe-Taylor 2002", search={"nu": (0.05, 0.2)}, n_classes=2,
            max_rows=20_000),
@@ -67,9 +169,9 @@ METHODS: tuple[Method, ...] = (
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
            max_rows=3000),
     Method("proportions", "group-boost", _BOOST, "likelihood of the counts, on LightGBM",
-           {"loss": "proportions"}, _ROUNDS),
+           _boosting("CountLikelihoodLoss"), _ROUNDS),
     Method("proportions", "group-boost-squared", _BOOST, "squared error of shares, on LightGBM",
-           {"loss": "proportions_squared"}, _ROUNDS),
+           _boosting("ShareLoss"), _ROUNDS),
     Method("proportions", "kernel-counts", "groupwise.proportions:KernelCountClassifier",
            "likelihood of the counts with a kernel; settings chosen inside, on whole groups",
            max_rows=1000),
@@ -89,7 +191,8 @@ METHODS: tuple[Method, ...] = (
            "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
 
     Method("measure", "expected-measure", "groupwise.measures:ExpectedMeasureClassifier",
-           "boosting, then the decision with the best expected measure (Ye et al. 2012)"),
+           "boosting, then the decision with the best expected measure (Ye et al. 2012)",
+           n_classes=2, measures=frozenset({"f1", "accuracy"})),
     Method("measure", "threshold", "groupwise.measures:ThresholdTunedClassifier",
            "boosting with a threshold tuned on whole groups", n_classes=2),
     Method("measure", "boosted-rows", "groupwise.measures:BoostedRowsClassifier",
@@ -99,7 +202,8 @@ METHODS: tuple[Method, ...] = (
     Method("measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier",
            "AdaBoost.Group, Ni et al. 2008"),
     Method("measure", "svm-perf", "groupwise.measures:SVMPerfClassifier", "Joachims 2005",
-           search={"C": (0.01, 0.1, 1.0)}, n_classes=2, max_rows=200_000),
+           search={"C": (0.01, 0.1, 1.0)}, n_classes=2, max_rows=200_000,
+           measures=frozenset({"accuracy", "f1", "precision_at_k"})),
 
     Method("transfer", "balanced", "groupwise.transfer:BalancedTransferClassifier",
            "the target's share of the weight, chosen on the target"),
@@ -114,7 +218,7 @@ METHODS: tuple[Method, ...] = (
     Method("transfer", "target-only", _WEIGHTED, "baseline: the target's rows alone",
            {"weighting": "groupwise.transfer:TargetOnly"}),
     Method("transfer", "union", _WEIGHTED, "baseline: all rows alike",
-           {"weighting": "groupwise.transfer:Union"}),
+           {"weighting": "groupwise.transfer:PooledRows"}),
 )
 # fmt: on
 
@@ -124,24 +228,27 @@ def methods_for(kind: str) -> list[Method]:
     return [method for method in METHODS if method.kind == kind]
 
 
-def get_method(kind: str, name: str | None, *, n_rows: int, n_classes: int) -> Method:
+def get_method(
+    kind: str, method: str | None, *, n_rows: int, n_classes: int, measure: str | None = None
+) -> Method:
     """A method by name, or the first that applies.
+
+    A name is taken at its word on large tables, where comparisons leave slow methods out.
 
     Raises
     ------
-    TableError
+    OptionError
         If there is no such method, or it cannot be used here.
     """
     offered = methods_for(kind)
-    if name is None:
-        return next(m for m in offered if m.reason_against(n_rows, n_classes) is None)
-    for method in offered:
-        if method.name == name:
-            hard = method.n_classes is not None or method.needs is not None
-            reason = method.reason_against(n_rows if not hard else 0, n_classes) if hard else None
+    if method is None:
+        return next(m for m in offered if m.reason_against(n_rows, n_classes, measure) is None)
+    for candidate in offered:
+        if candidate.name == method:
+            reason = candidate.reason_against(0, n_classes, measure)
             if reason is not None:
-                raise OptionError(f"--method {name} {reason}")
-            return method
+                raise OptionError(f"`method` {method} {reason}")
+            return candidate
     raise OptionError(
-        f"--kind {kind} has no method {name!r}; it has {', '.join(m.name for m in offered)}"
+        f"`kind` {kind} has no method {method!r}; it has {', '.join(m.name for m in offered)}"
     )

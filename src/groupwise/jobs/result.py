@@ -3,59 +3,292 @@
 import json
 import math
 import platform
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import pandas as pd
 
 from groupwise.files import write_text
-from groupwise.jobs.job import Job
-from groupwise.tables import TableError
+from groupwise.jobs.supervision import Supervision, make_supervision
+from groupwise.tables import ColumnUse, TableError
+from groupwise.versions import library_versions
 
-__all__ = ["FORMAT", "Result", "library_versions"]
+__all__ = [
+    "FORMAT",
+    "DomainWeights",
+    "FoldResult",
+    "GroupResults",
+    "Margins",
+    "Reliability",
+    "Result",
+    "RowResults",
+    "RunInfo",
+]
 
 #: Of the JSON; a newer one is refused.
 FORMAT = 1
-_LIBRARIES = ("groupwise", "scikit-learn", "lightgbm", "xgboost-cpu", "torch", "numpy", "pandas")
 
 
-def library_versions() -> dict[str, str]:
-    """The versions that a result depends on."""
-    found = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+class _Record:
+    """A dataclass that becomes a dictionary of plain values and back; ``None`` is left out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: _plain(value) for name, value in pairs if value is not None}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` gave; other keys are an error."""
+        return cls(**content)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, _Record):
+        return value.to_dict()
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return value
+
+
+@dataclass(frozen=True)
+class GroupResults(_Record):
+    """Held-out groups (or rows, where there are no groups): one entry each in every list.
+
+    Attributes
+    ----------
+    name : list of str
+    size : list of int
+        Rows.
+    score : list of float or None
+        Between 0 and 1; ``None`` for a group that does not count.
+    predicted : list of int
+        Code of the predicted class.
+    proba : list of list of float
+        Class probabilities, or predicted shares.
+    truth : list of int, default=None
+        Code of the label, where a group has one.
+    shares : list of list of float, default=None
+        Known shares, where that is what is known.
+    """
+
+    name: list[str]
+    size: list[int]
+    score: list[float | None]
+    predicted: list[int]
+    proba: list[list[float]]
+    truth: list[int] | None = None
+    shares: list[list[float]] | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(getattr(self, f.name) or self.name) for f in fields(self)}
+        if lengths != {len(self.name)} or not self.name:
+            raise ValueError("expected one entry per group in every list")
+
+    @property
+    def score_or_nan(self) -> list[float]:
+        """The scores with NaN for groups that do not count."""
+        return [math.nan if value is None else value for value in self.score]
+
+
+@dataclass(frozen=True)
+class RowResults(_Record):
+    """Rows of one held-out group, in order.
+
+    Attributes
+    ----------
+    at : list of str
+        Where in its group a row stands.
+    predicted : list of int
+    proba : list of float, default=None
+        Probability of the predicted class.
+    weight : list of float, default=None
+        The row's part in its group's label.
+    label : list of int, default=None
+        Where rows are labelled.
+    """
+
+    at: list[str]
+    predicted: list[int]
+    proba: list[float] | None = None
+    weight: list[float] | None = None
+    label: list[int] | None = None
+
+
+@dataclass(frozen=True)
+class Margins(_Record):
+    """Scores towards the true class of some groups' rows, every ``step`` rounds."""
+
+    step: int
+    groups: dict[str, list[list[float]]]
+
+
+@dataclass(frozen=True)
+class Reliability(_Record):
+    """Rows in bins of the predicted class's probability: number, sum of probability, number right.
+
+    Attributes
+    ----------
+    n, sure, right : list of float
+    """
+
+    n: list[float]
+    sure: list[float]
+    right: list[float]
+
+
+@dataclass(frozen=True)
+class DomainWeights(_Record):
+    """Share of the weight that each domain keeps, round by round."""
+
+    names: list[str]
+    mass: list[list[float]]
+
+
+@dataclass(frozen=True)
+class FoldResult(_Record):
+    """One method, fitted on one part of the groups and judged on the other.
+
+    Attributes
+    ----------
+    units : GroupResults
+        What counts once in the score: the held-out groups.
+    rows : dict of str to RowResults
+        Of some groups, by name.
+    curve : list of float, default=None
+        Error after each round.
+    margins : Margins, default=None
+    reliability : Reliability, default=None
+    weights : DomainWeights, default=None
+    params : dict
+        Parameters that were given or found by the search.
+    seconds_search, seconds_fit, seconds_predict : float
+    memory_mib : float
+    n_train : int
+        Rows that were learned from; 0 where nothing was.
+    """
+
+    units: GroupResults
+    rows: dict[str, RowResults]
+    curve: list[float] | None = None
+    margins: Margins | None = None
+    reliability: Reliability | None = None
+    weights: DomainWeights | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    seconds_search: float = 0.0
+    seconds_fit: float = 0.0
+    seconds_predict: float = 0.0
+    memory_mib: float = 0.0
+    n_train: int = 0
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        parts = dict(content)
+        kinds: dict[str, type[_Record]] = {
+            "margins": Margins,
+            "reliability": Reliability,
+            "weights": DomainWeights,
+        }
+        parts |= {k: kind.from_dict(parts[k]) for k, kind in kinds.items() if k in parts}
+        parts["units"] = GroupResults.from_dict(parts["units"])
+        parts["rows"] = {name: RowResults.from_dict(r) for name, r in parts["rows"].items()}
+        return cls(**parts)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class RunInfo(_Record):
+    """Everything it takes to repeat a run.
+
+    Attributes
+    ----------
+    table, fingerprint : str
+    n_rows, n_groups : int
+    supervision : Supervision
+    classes : tuple of str
+    columns : tuple of ColumnUse
+    command : str
+    seed, n_splits : int, default=None
+        ``None`` where nothing was fitted.
+    search : bool, default=None
+        Whether each method's small search ran; ``None`` outside a comparison.
+    params : dict of str to str, default=None
+        Of the model of all rows, where there is one.
+    versions : dict of str to str
+    platform, written : str
+    """
+
+    table: str
+    fingerprint: str
+    n_rows: int
+    n_groups: int
+    supervision: Supervision
+    classes: tuple[str, ...]
+    columns: tuple[ColumnUse, ...]
+    command: str = ""
+    seed: int | None = None
+    n_splits: int | None = None
+    search: bool | None = None
+    params: dict[str, str] | None = None
+    versions: dict[str, str] = field(default_factory=library_versions)
+    platform: str = field(default_factory=platform.platform)
+    written: str = field(default_factory=_now)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {
+            "supervision": self.supervision.to_dict(),
+            "score": self.supervision.score_name,
+            "classes": list(self.classes),
+            "columns": [asdict(use) for use in self.columns],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        parts = {name: value for name, value in content.items() if name != "score"}
+        parts["supervision"] = make_supervision(**parts["supervision"])
+        parts["classes"] = tuple(parts["classes"])
+        parts["columns"] = tuple(ColumnUse(**use) for use in parts["columns"])
+        return cls(**parts)
 
 
 @dataclass(frozen=True)
 class Result:
-    """Held-out answers of each method, fold by fold, and how to repeat them.
+    """Held-out predictions of each method, fold by fold, and how to repeat them.
 
     Attributes
     ----------
-    about : dict
-        Command, seed, versions, table and its fingerprint, columns, supervision, classes.
-    methods : dict of str to list of dict
-        What :meth:`Job.run_fold` gave, one per fold.
+    about : RunInfo
+    methods : dict of str to list of FoldResult
     left_out : dict of str to str
         Methods that were not run, or failed, with the reason.
     """
 
-    about: dict[str, Any]
-    methods: dict[str, list[dict[str, Any]]]
+    about: RunInfo
+    methods: dict[str, list[FoldResult]]
     left_out: dict[str, str] = field(default_factory=dict)
+
+    def unit_scores(self) -> dict[str, pd.Series]:
+        """The score of each group under each method, indexed by the group's name."""
+        scores = {}
+        for name, folds in self.methods.items():
+            units = [unit for fold in folds for unit in fold.units.name]
+            values = [value for fold in folds for value in fold.units.score_or_nan]
+            scores[name] = pd.Series(values, index=units, dtype=float)
+        return scores
 
     def to_json(self) -> str:
         """One line of JSON."""
         content = {
             "format": FORMAT,
             "what": "groupwise result",
-            "about": self.about,
-            "methods": self.methods,
+            "about": self.about.to_dict(),
+            "methods": {k: [fold.to_dict() for fold in v] for k, v in self.methods.items()},
             "left_out": self.left_out,
         }
         return json.dumps(content, allow_nan=False)
@@ -66,42 +299,29 @@ class Result:
 
     @classmethod
     def from_json(cls, text: str, name: str) -> "Result":
-        """Read the JSON; ``name`` is for messages."""
+        """Read the JSON; ``name`` is for messages.
+
+        Raises
+        ------
+        TableError
+            If this is something else, was written by a newer groupwise, or was altered.
+        """
         try:
             content = json.loads(text)
-            if content["what"] != "groupwise result":
-                raise KeyError("what")
-            if content["format"] > FORMAT:
-                raise TableError(
-                    f"{name} was written by a newer groupwise (format {content['format']})"
-                )
-            return cls(content["about"], content["methods"], content["left_out"])
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, TableError):
-                raise
+            is_result, newest = content["what"] == "groupwise result", content["format"] <= FORMAT
+        except (ValueError, LookupError, TypeError) as error:
             raise TableError(f"{name} is no result of groupwise") from error
-
-
-def about_job(job: Job, *, command: str, n_splits: int) -> dict[str, Any]:
-    """Everything it takes to repeat a job."""
-    return {
-        "table": job.table,
-        "fingerprint": job.fingerprint,
-        "n_rows": job.n_rows,
-        "n_groups": job.known.groups.n_groups,
-        "supervision": job.supervision.to_dict(),
-        "score": job.supervision.score_name,
-        "classes": list(job.known.classes),
-        "columns": [asdict(use) for use in job.uses],
-        "seed": job.seed,
-        "n_splits": n_splits,
-        "command": command,
-        "versions": library_versions(),
-        "platform": platform.platform(),
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def plain_scores(units: dict[str, Any]) -> list[float]:
-    """The units' scores with NaN for those left out."""
-    return [math.nan if value is None else value for value in units["score"]]
+        if not is_result:
+            raise TableError(f"{name} is no result of groupwise")
+        if not newest:
+            raise TableError(
+                f"{name} was written by a newer groupwise (format {content['format']})"
+            )
+        try:
+            methods = {
+                method: [FoldResult.from_dict(fold) for fold in folds]
+                for method, folds in content["methods"].items()
+            }
+            return cls(RunInfo.from_dict(content["about"]), methods, content["left_out"])
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise TableError(f"{name} is incomplete or was altered ({error!r})") from error

@@ -1,5 +1,6 @@
-"""What is known of groups: five kinds, each of which knows its columns, splits and score."""
+"""What is known of groups: five kinds, each of which knows its columns, splits, score and words."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
@@ -9,9 +10,9 @@ from numpy.typing import NDArray
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.jobs.answer import Answer
-from groupwise.jobs.known import Known, class_codes, ids_of, labels_of, shares_of
-from groupwise.measures import get_measure
+from groupwise.jobs.answer import Predictions
+from groupwise.jobs.targets import Targets, class_codes, ids_of, labels_of, shares_of
+from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 
@@ -35,8 +36,16 @@ class Supervision:
     group: str | None
     label: tuple[str, ...]
 
+    #: Its name, and what the label says, in half a sentence.
     kind: ClassVar[str]
+    meaning: ClassVar[str]
+    #: What the score is the mean of, and what falls as it rises.
     score_name: ClassVar[str] = "share of groups predicted right"
+    error_name: ClassVar[str] = "share of groups predicted wrong"
+    #: Whether a group's score is 0 or 1, so that a picture of it shows a probability instead.
+    right_or_wrong: ClassVar[bool] = True
+    #: Arguments it cannot do without, besides ``group`` and ``label``.
+    required: ClassVar[tuple[str, ...]] = ()
     #: Whether labels belong to rows, so that single predictions can be judged.
     rows_labelled: ClassVar[bool] = False
     #: Whether a row can weigh towards its group's label.
@@ -44,25 +53,25 @@ class Supervision:
 
     def __post_init__(self) -> None:
         if self.group is None:
-            raise OptionError(f"--kind {self.kind} needs --group: the column that names the group")
+            raise OptionError(f"`kind` {self.kind} needs `group`: the column that names the group")
         if len(self.label) != 1:
-            raise OptionError(f"--kind {self.kind} takes one --label, got {len(self.label)}")
+            raise OptionError(f"`kind` {self.kind} takes one `label`, got {len(self.label)}")
 
     def roles(self) -> dict[str, str]:
         """Columns that are no features, with what they are."""
         roles = {} if self.group is None else {self.group: "group"}
         if self.group in self.label:
-            raise OptionError(f"--group and --label name the same column, {self.group!r}")
+            raise OptionError(f"`group` and `label` name the same column, {self.group!r}")
         return roles | dict.fromkeys(self.label, "label")
 
     def groups_in(self, frame: pd.DataFrame, name: str) -> Groups:
         """The groups of a table's rows."""
         assert self.group is not None
-        return Groups(ids_of(frame, self.group, name, "--group"))
+        return Groups(ids_of(frame, self.group, name, "group"))
 
-    def known_in(
+    def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Known:
+    ) -> Targets:
         """Labels and groups of a table's rows; ``classes`` are those of a fitted model."""
         groups = self.groups_in(frame, name)
         labels = labels_of(frame, self.label[0], name, groups)
@@ -71,39 +80,39 @@ class Supervision:
         except GroupDataError as error:
             raise TableError(f"{error}{self._advice()}") from error
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
-        return Known(codes, groups, classes)
+        return Targets(codes, groups, classes)
 
     def _advice(self) -> str:
-        return "; if rows have labels of their own, say --kind measure, transfer or proportions"
+        return "; if rows have labels of their own, say `kind` measure, transfer or proportions"
 
-    def splits(self, known: Known, n_splits: int, seed: int) -> list[Split]:
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         """Whole groups in ``n_splits`` folds, fewer where a class has fewer groups."""
-        y_group = known.y[known.groups.first_rows]
-        counts = np.bincount(y_group, minlength=len(known.classes))
+        y_group = targets.y[targets.groups.first_rows]
+        counts = np.bincount(y_group, minlength=len(targets.classes))
         if counts.min() < 2:
             raise TableError(
-                f"class {known.classes[int(counts.argmin())]!r} has {counts.min()} group(s); at "
+                f"class {targets.classes[int(counts.argmin())]!r} has {counts.min()} group(s); at "
                 "least two are needed to learn from one and be judged on another"
             )
         folds = WholeGroupKFold(min(n_splits, int(counts.min())), random_state=seed)
-        return list(folds.split(known.y, known.y, known.groups.codes))
+        return list(folds.split(targets.y, targets.y, targets.groups.codes))
 
-    def fit_options(self, known: Known) -> dict[str, Any]:
+    def fit_options(self, targets: Targets) -> dict[str, Any]:
         """What ``fit`` is given besides rows and labels."""
-        return {"groups": known.groups.names[known.groups.codes]}
+        return {"groups": targets.groups.names[targets.groups.codes]}
 
     def constructor(self) -> dict[str, Any]:
         """What an estimator's constructor has to know, where it takes it."""
         return {}
 
-    def judged_rows(self, known: Known) -> NDArray[np.intp]:
+    def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
         """Rows that count in a score."""
-        return np.arange(known.groups.n_rows)
+        return np.arange(targets.groups.n_rows)
 
-    def judge(self, answer: Answer, known: Known) -> NDArray[np.float64]:
+    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
         """The score of each group, between 0 and 1; NaN leaves a group out."""
-        truth = known.y[known.groups.first_rows]
-        return (answer.group_code == truth).astype(float)
+        truth = targets.y[targets.groups.first_rows]
+        return (predictions.code_group == truth).astype(float)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -115,6 +124,7 @@ class Majority(Supervision):
     """The label is the class most rows of the group have."""
 
     kind: ClassVar[str] = "majority"
+    meaning: ClassVar[str] = "the label is the class most rows of a group have"
 
 
 @dataclass(frozen=True)
@@ -124,27 +134,28 @@ class Presence(Supervision):
     positive: str | None = None
 
     kind: ClassVar[str] = "presence"
+    meaning: ClassVar[str] = "the label says whether at least one row of a group is positive"
 
-    def known_in(
+    def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Known:
-        known = super().known_in(frame, name, classes)
+    ) -> Targets:
+        targets = super().targets_in(frame, name, classes)
         if classes is not None:
-            return known
-        found = known.classes
+            return targets
+        found = targets.classes
         if len(found) != 2:
             raise TableError(
-                f"{name}: column {self.label[0]!r} must hold two classes for --kind presence, "
+                f"{name}: column {self.label[0]!r} must hold two classes for `kind` presence, "
                 f"it holds {len(found)}"
             )
         if self.positive is not None and self.positive not in found:
             raise TableError(
-                f"{name}: column {self.label[0]!r} never holds {self.positive!r} (--positive); it "
+                f"{name}: column {self.label[0]!r} never holds {self.positive!r} (`positive`); it "
                 f"holds {found[0]!r} and {found[1]!r}"
             )
         if self.positive == found[0]:
-            return Known(1 - known.y, known.groups, found[::-1])
-        return known
+            return Targets(1 - targets.y, targets.groups, found[::-1])
+        return targets
 
 
 @dataclass(frozen=True)
@@ -152,31 +163,34 @@ class Proportions(Supervision):
     """How many rows of each class a group has: one column per class, or labels to be counted."""
 
     kind: ClassVar[str] = "proportions"
+    meaning: ClassVar[str] = "what is known is how many rows of each class a group has"
     score_name: ClassVar[str] = "1 - mean error of the groups' shares"
+    error_name: ClassVar[str] = "mean error of the groups' shares"
+    right_or_wrong: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.group is None:
-            raise OptionError("--kind proportions needs --group: the column that names the group")
+            raise OptionError("`kind` proportions needs `group`: the column that names the group")
         if len(set(self.label)) != len(self.label):
-            raise OptionError(f"--label names a column twice: {', '.join(self.label)}")
+            raise OptionError(f"`label` names a column twice: {', '.join(self.label)}")
 
-    def known_in(
+    def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Known:
+    ) -> Targets:
         groups = self.groups_in(frame, name)
         if len(self.label) > 1:
-            return Known(shares_of(frame, self.label, name, groups), groups, self.label)
+            return Targets(shares_of(frame, self.label, name, groups), groups, self.label)
         labels = labels_of(frame, self.label[0], name, groups)
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
         counts = groups.sum(np.eye(len(classes))[codes])
-        return Known((counts / groups.sizes[:, None])[groups.codes], groups, classes)
+        return Targets((counts / groups.sizes[:, None])[groups.codes], groups, classes)
 
-    def splits(self, known: Known, n_splits: int, seed: int) -> list[Split]:
-        return _plain_folds(known.groups, n_splits, seed)
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
+        return _plain_folds(targets.groups, n_splits, seed)
 
-    def judge(self, answer: Answer, known: Known) -> NDArray[np.float64]:
-        truth = known.y[known.groups.first_rows]
-        return 1.0 - 0.5 * np.abs(answer.group_proba - truth).sum(axis=1)
+    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
+        truth = targets.y[targets.groups.first_rows]
+        return 1.0 - 0.5 * np.abs(predictions.proba_group - truth).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -187,6 +201,9 @@ class Measure(Supervision):
     positive: str | None = None
 
     kind: ClassVar[str] = "measure"
+    meaning: ClassVar[str] = "rows are labelled, what counts is a score per group"
+    error_name: ClassVar[str] = "1 - mean measure of the groups"
+    right_or_wrong: ClassVar[bool] = False
     rows_labelled: ClassVar[bool] = True
     explains: ClassVar[bool] = False
 
@@ -195,16 +212,16 @@ class Measure(Supervision):
         try:
             get_measure(self.measure)
         except ValueError as error:
-            raise OptionError(f"--measure: {error}") from error
+            raise OptionError(f"`measure`: {error}") from error
 
     # ignored: a constant of the class for the other kinds; here it depends on the measure
     @property
     def score_name(self) -> str:  # type: ignore[override]
         return f"mean over groups of {self.measure}"
 
-    def known_in(
+    def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Known:
+    ) -> Targets:
         groups = self.groups_in(frame, name)
         labels = labels_of(frame, self.label[0], name, groups)
         codes, found = class_codes(labels, classes, groups, name, self.label[0])
@@ -214,21 +231,21 @@ class Measure(Supervision):
                 f"{self.label[0]!r} holds {len(found)}"
             )
         if classes is None and len(found) == 2 and self.positive == found[0]:
-            return Known(1 - codes, groups, found[::-1])
+            return Targets(1 - codes, groups, found[::-1])
         if classes is None and self.positive is not None and self.positive not in found:
             raise TableError(
-                f"{name}: column {self.label[0]!r} never holds {self.positive!r} (--positive)"
+                f"{name}: column {self.label[0]!r} never holds {self.positive!r} (`positive`)"
             )
-        return Known(codes, groups, found)
+        return Targets(codes, groups, found)
 
-    def splits(self, known: Known, n_splits: int, seed: int) -> list[Split]:
-        return _plain_folds(known.groups, n_splits, seed)
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
+        return _plain_folds(targets.groups, n_splits, seed)
 
     def constructor(self) -> dict[str, Any]:
         return {"measure": self.measure}
 
-    def judge(self, answer: Answer, known: Known) -> NDArray[np.float64]:
-        return get_measure(self.measure)(known.y, answer.row_score, known.groups)
+    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
+        return get_measure(self.measure)(targets.y, predictions.score_row, targets.groups)
 
 
 @dataclass(frozen=True)
@@ -236,18 +253,24 @@ class Transfer(Supervision):
     """Rows are labelled; those of one domain count, the others may help."""
 
     domain: str = ""
-    target: str = ""
+    target_domain: str = ""
 
     kind: ClassVar[str] = "transfer"
+    meaning: ClassVar[str] = "rows are labelled, those of one domain count"
     score_name: ClassVar[str] = "share of the target's rows predicted right"
+    error_name: ClassVar[str] = "share of the target's rows predicted wrong"
+    right_or_wrong: ClassVar[bool] = False
+    required: ClassVar[tuple[str, ...]] = ("domain", "target_domain")
     rows_labelled: ClassVar[bool] = True
     explains: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not self.domain or not self.target:
-            raise OptionError("--kind transfer needs --domain (a column) and --target (its value)")
+        if not self.domain or not self.target_domain:
+            raise OptionError(
+                "`kind` transfer needs `domain` (a column) and `target_domain` (its value)"
+            )
         if len(self.label) != 1:
-            raise OptionError(f"--kind transfer takes one --label, got {len(self.label)}")
+            raise OptionError(f"`kind` transfer takes one `label`, got {len(self.label)}")
 
     def roles(self) -> dict[str, str]:
         return super().roles() | {self.domain: "domain"}
@@ -257,43 +280,43 @@ class Transfer(Supervision):
             return Groups(np.array([f"row {row}" for row in range(len(frame))]))
         return super().groups_in(frame, name)
 
-    def known_in(
+    def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Known:
+    ) -> Targets:
         groups = self.groups_in(frame, name)
-        domains = ids_of(frame, self.domain, name, "--domain").astype(str)
-        if not (domains == self.target).any():
+        domains = ids_of(frame, self.domain, name, "domain").astype(str)
+        if not (domains == self.target_domain).any():
             found = ", ".join(map(repr, np.unique(domains)[:8].tolist()))
             raise TableError(
-                f"{name}: column {self.domain!r} never holds {self.target!r} (--target); it holds "
-                f"{found}"
+                f"{name}: column {self.domain!r} never holds {self.target_domain!r} "
+                f"(`target_domain`); it holds {found}"
             )
         labels = labels_of(frame, self.label[0], name, groups)
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
-        return Known(codes, groups, classes, domains)
+        return Targets(codes, groups, classes, domains)
 
-    def splits(self, known: Known, n_splits: int, seed: int) -> list[Split]:
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         """Folds of the target's groups; a source row trains unless its group is being tested."""
-        rows = self.judged_rows(known)
-        inside = known.take(rows)
+        rows = self.judged_rows(targets)
+        inside = targets.take(rows)
         splits = []
         for _, test in _plain_folds(inside.groups, n_splits, seed):
-            tested = np.unique(known.groups.codes[rows[test]])
-            train = np.flatnonzero(~np.isin(known.groups.codes, tested))
+            tested = np.unique(targets.groups.codes[rows[test]])
+            train = np.flatnonzero(~np.isin(targets.groups.codes, tested))
             splits.append((train, rows[test]))
         return splits
 
-    def fit_options(self, known: Known) -> dict[str, Any]:
-        return {"domains": known.domains}
+    def fit_options(self, targets: Targets) -> dict[str, Any]:
+        return {"domains": targets.domains}
 
     def constructor(self) -> dict[str, Any]:
-        return {"target": self.target}
+        return {"target_domain": self.target_domain}
 
-    def judged_rows(self, known: Known) -> NDArray[np.intp]:
-        return np.flatnonzero(np.asarray(known.domains) == self.target)
+    def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
+        return np.flatnonzero(np.asarray(targets.domains) == self.target_domain)
 
-    def judge(self, answer: Answer, known: Known) -> NDArray[np.float64]:
-        return known.groups.mean((answer.row_code == known.y).astype(float))
+    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
+        return targets.groups.mean((predictions.code_row == targets.y).astype(float))
 
 
 KINDS: dict[str, type[Supervision]] = {
@@ -301,16 +324,32 @@ KINDS: dict[str, type[Supervision]] = {
 }
 
 
-def make_supervision(kind: str, **columns: Any) -> Supervision:
-    """A kind of supervision from options, those that it has no use for refused by name."""
+def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -> Supervision:
+    """A kind of supervision from its columns; arguments that it has no use for are refused by name.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    label : str or sequence of str
+        Column of labels; for proportions one per class.
+    **columns
+        ``group`` and what the kind takes besides; ``None`` is the same as nothing.
+
+    Examples
+    --------
+    >>> make_supervision("presence", label="active", group="molecule", positive="yes")
+    Presence(group='molecule', label=('active',), positive='yes')
+    """
     if kind not in KINDS:
-        raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise OptionError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}")
     chosen = KINDS[kind]
     given = {name: value for name, value in columns.items() if value is not None}
     useless = sorted(set(given) - {field.name for field in fields(chosen)})
     if useless:
-        raise OptionError(f"--kind {kind} has no use for --{useless[0]}")
-    return chosen(**({"group": None} | given))
+        raise OptionError(f"`kind` {kind} has no use for `{useless[0]}`")
+    labels = (label,) if isinstance(label, str) else tuple(label)
+    return chosen(**{"group": None, "label": labels} | given)
 
 
 def _plain_folds(groups: Groups, n_splits: int, seed: int) -> list[Split]:

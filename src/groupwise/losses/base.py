@@ -1,33 +1,40 @@
-"""What a group loss offers: a recipe that can be printed, and the loss bound to its data."""
+"""What a group loss offers: a value with named parameters, and the loss bound to its data."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.special import expit, softmax
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.across import Across, Alone
-from groupwise.losses.segments import Block, Segments
+from groupwise.losses.layout import Block, GroupedLayout
+from groupwise.recipes import Recipe
 
-__all__ = ["AdditiveLoss", "BoundLoss", "GroupLoss"]
+__all__ = ["AdditiveLoss", "BoundLoss", "Communicator", "GroupLoss", "LocalOnly", "TargetKind"]
+
+#: What is known of a group: one class, the share of every class, or a number.
+TargetKind = Literal["label", "share", "number"]
+
+Reduced = TypeVar("Reduced", float, NDArray[Any])
 
 
-class GroupLoss(ABC):
-    """A group loss before it has seen data: a small printable value.
+class GroupLoss(Recipe, ABC):
+    """A group loss before it has seen data: its parameters, which can be printed and searched.
 
-    ``bind`` gives it data; what is left here is what a fitted model needs to predict: how scores
-    become probabilities of rows and of groups.
+    :meth:`bind` gives it data; what is left here is what a fitted model needs to predict: how
+    scores become probabilities of rows and of groups. A subclass writes :meth:`_bind`, and
+    :meth:`check_parameters` and :meth:`_check_targets` where it cannot take all of them.
     """
 
-    #: What is known of a group: one class, the share of every class, or a number.
-    target: ClassVar[Literal["label", "share", "number"]] = "label"
+    #: What is known of a group.
+    target_kind: ClassVar[TargetKind] = "label"
     #: Whether only two classes make sense.
     binary: ClassVar[bool] = False
+    #: The rule by which rows decide for their group; ``None``: :meth:`proba_groups` does.
+    default_rule: ClassVar[str | None] = "score"
 
-    @abstractmethod
     def bind(
         self,
         target_group: NDArray[Any],
@@ -47,23 +54,109 @@ class GroupLoss(ABC):
         weight_row : ndarray of shape (n_rows,), default=None
             The mean over a group weighs the group; how the rows of a group differ from it says how
             many rows each one counts for inside. Positive numbers.
+
+        Returns
+        -------
+        loss : BoundLoss
         """
+        self.check(target_group, groups, n_classes=n_classes, weight_row=weight_row)
+        return self._bind(target_group, groups, n_classes, weight_row)
+
+    @abstractmethod
+    def _bind(
+        self,
+        target_group: NDArray[Any],
+        groups: Groups,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
+    ) -> "BoundLoss":
+        """The loss of data that were checked."""
+
+    def check(
+        self,
+        target_group: NDArray[Any],
+        groups: Groups,
+        *,
+        n_classes: int = 2,
+        weight_row: NDArray[Any] | None = None,
+    ) -> None:
+        """Refuse what :meth:`bind` cannot take.
+
+        Raises
+        ------
+        ValueError
+            For a parameter of the loss, or too many classes.
+        GroupDataError
+            For targets or weights; the message names the group.
+        """
+        self.check_parameters()
+        if self.binary and n_classes != 2:
+            raise ValueError(
+                f"{self!r} needs two classes, groups without and with a positive row; got "
+                f"{n_classes}. Fit one class against the rest"
+            )
+        if weight_row is not None:
+            bad = ~(np.isfinite(weight_row) & (weight_row > 0))
+            if bad.any():
+                row = int(np.argmax(bad))
+                raise GroupDataError(
+                    f"weights must be positive and finite; group "
+                    f"{show(groups.names[groups.codes[row]])} holds {show(weight_row[row])}"
+                )
+        self._check_targets(target_group, groups, n_classes, weight_row)
+
+    def check_parameters(self) -> None:  # most have none to refuse
+        """Refuse parameters that have no meaning."""
+
+    def _check_targets(  # most take any
+        self,
+        target_group: NDArray[Any],
+        groups: Groups,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
+    ) -> None:
+        """Refuse targets, by the group."""
 
     def proba(self, score_row: NDArray[Any]) -> NDArray[Any]:
         """Probability of each class for rows, (n_rows, n_classes)."""
         return link(score_row)
 
-    def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any] | None:
-        """Probability of each class for groups; ``None`` leaves it to a decision rule."""
-        return None
+    def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        """Probability of each class for groups, where ``default_rule`` is ``None``."""
+        raise NotImplementedError(f"{type(self).__name__} leaves groups to a decision rule")
+
+
+class Communicator(Protocol):
+    """How machines that hold different groups of one data set agree on a number.
+
+    Every machine calls the same methods in the same order and gets the same answer.
+    """
+
+    def allreduce_sum(self, values: Reduced) -> Reduced:
+        """Sum over the machines of a float or an array of floats."""
+        ...
+
+    def allreduce_max(self, value: float) -> float:
+        """The largest of the machines' numbers."""
+        ...
+
+
+class LocalOnly:
+    """One machine that holds all groups: what it found is the answer."""
+
+    def allreduce_sum(self, values: Reduced) -> Reduced:
+        return values
+
+    def allreduce_max(self, value: float) -> float:
+        return value
 
 
 class BoundLoss(ABC):
     r"""A loss as a function of the rows' scores, (n_rows,) or (n_rows, n_classes).
 
-    A subclass writes :meth:`_value` and :meth:`_derivatives` for rows in the order of the runs of
-    :class:`~groupwise.losses.segments.Segments`, with one line of scores a class; a sum over groups
-    is an :class:`AdditiveLoss`.
+    A subclass writes :meth:`_value` and :meth:`_derivatives` for rows as
+    :class:`~groupwise.losses.layout.GroupedLayout` sorts them, one line of scores per class; a sum
+    over groups is an :class:`AdditiveLoss`.
 
     Every loss is of the order of the number of rows (``n_rows`` for
     unit weights), so that learners may regularise all of them alike. ``curvature`` is a diagonal
@@ -71,47 +164,40 @@ class BoundLoss(ABC):
     \sum_j c_j d_j^2` for every direction d: a group's rows may all move at once, which the
     Hessian's own diagonal does not account for. Each subclass says why this holds for it.
 
-    The groups may be spread over machines, each with a bound loss of its own: :meth:`join` makes
+    The groups may be spread over machines, each with a bound loss of its own: :meth:`connect` makes
     them one loss. Values and start scores then need sums over the machines, derivatives only where
     the loss is not a sum over groups.
     """
 
     def __init__(self, groups: Groups, weight_row: NDArray[Any] | None = None):
-        self.segments = Segments(groups)
+        self.layout = GroupedLayout(groups)
         self.part_row: NDArray[Any] | None = None  # weight inside the group, mean 1
         self.weight_group: NDArray[Any] = np.ones(groups.n_groups)
         self._weighted = weight_row is not None
         if weight_row is not None:
-            self._set_weights(groups, weight_row)
-        self.total_weight = float(self.weight_group @ self.segments.sizes)
-        self.across: Across = Alone()
+            self._set_weights(weight_row)
+        self.total_weight = float(self.weight_group @ self.layout.sizes)
+        self.communicator: Communicator = LocalOnly()
 
-    def join(self, across: Across) -> "BoundLoss":
+    def connect(self, communicator: Communicator) -> "BoundLoss":
         """Make this the part of a loss whose other groups are on other machines."""
-        self.across = across
-        self.total_weight = across.sum(self.total_weight)
+        self.communicator = communicator
+        self.total_weight = communicator.allreduce_sum(self.total_weight)
         return self
 
-    def _set_weights(self, groups: Groups, weight_row: NDArray[Any]) -> None:
-        bad = ~(np.isfinite(weight_row) & (weight_row > 0))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise GroupDataError(
-                f"weights must be positive and finite; group "
-                f"{show(groups.names[groups.codes[row]])} holds {show(weight_row[row])}"
-            )
-        weight = self.segments.enter(weight_row)
-        self.weight_group = self.segments.mean(weight)
-        part = weight / self.segments.spread(self.weight_group)
+    def _set_weights(self, weight_row: NDArray[Any]) -> None:
+        weight = self.layout.to_sorted(weight_row)
+        self.weight_group = self.layout.mean(weight)
+        part = weight / self.layout.spread(self.weight_group)
         if np.abs(part - 1.0).max() > 1e-12:
             self.part_row = part
 
     def value(self, score_row: NDArray[Any]) -> float:
         """The loss."""
-        return self._value(self.segments.enter(np.asarray(score_row)))
+        return self._value(self.layout.to_sorted(np.asarray(score_row)))
 
     def gradient_and_curvature(
-        self, score_row: NDArray[Any], dtype: Any = np.float64
+        self, score_row: NDArray[Any], dtype: DTypeLike = np.float64
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """First derivatives and the diagonal majoriser of the second, shaped like the scores.
 
@@ -119,9 +205,9 @@ class BoundLoss(ABC):
         """
         score = np.asarray(score_row)
         single = score.dtype == np.float32 and np.dtype(dtype) == np.float32
-        inside = self.segments.enter(score, np.float32 if single else np.float64)
-        gradient, curvature = self._derivatives(inside, dtype)
-        return self.segments.leave(gradient), self.segments.leave(curvature)
+        ordered = self.layout.to_sorted(score, np.float32 if single else np.float64)
+        gradient, curvature = self._derivatives(ordered, dtype)
+        return self.layout.from_sorted(gradient), self.layout.from_sorted(curvature)
 
     def gradient(self, score_row: NDArray[Any]) -> NDArray[Any]:
         """First derivatives."""
@@ -140,13 +226,15 @@ class BoundLoss(ABC):
         """The loss over the groups of all machines."""
 
     @abstractmethod
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(
+        self, score: NDArray[Any], dtype: DTypeLike
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Gradient and curvature in arrays of their own, of type ``dtype``."""
 
     def _class_weights(self, y_group: NDArray[Any], n_classes: int) -> NDArray[Any]:
         """Weight of the rows in groups of each class, kept off zero."""
-        weight = np.bincount(y_group, self.weight_group * self.segments.sizes, n_classes)
-        return np.maximum(self.across.sum(weight), 1e-12 * self.total_weight)
+        weight = np.bincount(y_group, self.weight_group * self.layout.sizes, n_classes)
+        return np.maximum(self.communicator.allreduce_sum(weight), 1e-12 * self.total_weight)
 
 
 class AdditiveLoss(BoundLoss):
@@ -168,14 +256,16 @@ class AdditiveLoss(BoundLoss):
 
     def _value(self, score: NDArray[Any]) -> float:
         value = 0.0
-        for block in self.segments.blocks:
+        for block in self.layout.blocks:
             by_group = self._block_value(score[..., block.rows], block)
             value += float(self.weight_group[block.groups] @ by_group)
-        return self.across.sum(value)
+        return self.communicator.allreduce_sum(value)
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(
+        self, score: NDArray[Any], dtype: DTypeLike
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         gradient, curvature = np.empty(score.shape, dtype), np.empty(score.shape, dtype)
-        for block in self.segments.blocks:
+        for block in self.layout.blocks:
             found = self._block_derivatives(score[..., block.rows], block)
             gradient[..., block.rows], curvature[..., block.rows] = found
         return gradient, curvature
@@ -184,20 +274,20 @@ class AdditiveLoss(BoundLoss):
         """Multiply rows by their group's weight and their own part, in place."""
         if not self._weighted:
             return values
-        values *= block.runs.spread(self.weight_group[block.groups])
+        values *= block.layout.spread(self.weight_group[block.groups])
         if self.part_row is not None:
             values *= self.part_row[block.rows]
         return values
 
     def _sum(self, values: NDArray[Any], block: Block) -> NDArray[Any]:
         """Sum over each group, rows weighted by their parts."""
-        return block.runs.sum(
+        return block.layout.sum(
             values if self.part_row is None else values * self.part_row[block.rows]
         )
 
     def _mean(self, values: NDArray[Any], block: Block) -> NDArray[Any]:
         """Mean over each group, rows weighted by their parts."""
-        return self._sum(values, block) / block.runs.sizes
+        return self._sum(values, block) / block.layout.sizes
 
 
 def link(score: NDArray[Any]) -> NDArray[Any]:

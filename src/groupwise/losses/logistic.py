@@ -7,23 +7,23 @@ many temporaries: four to ten times slower.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["log_softmax", "reach", "sigmoid", "softplus"]
+__all__ = ["exp_limit", "log_softmax", "sigmoid", "softplus"]
 
 
-def reach(dtype: Any) -> float:
-    """How far from zero a score may lie for its ``exp`` to be a number, with some room.
+def exp_limit(dtype: DTypeLike) -> float:
+    """How far from zero a score may lie for its ``exp`` to be a number, with a margin.
 
     Examples
     --------
-    >>> round(reach(np.float64)), round(reach(np.float32))
+    >>> round(exp_limit(np.float64)), round(exp_limit(np.float32))
     (639, 80)
     """
     return 0.9 * float(np.log(np.finfo(dtype).max))
 
 
-def softplus(score: Any) -> Any:
+def softplus(score: NDArray[Any]) -> NDArray[Any]:
     """``log(1 + exp(score))``, finite for all finite scores.
 
     Examples
@@ -44,7 +44,7 @@ def sigmoid(score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     >>> [p.round(6).tolist() for p in sigmoid(np.array([-1e6, 0.0, 1e6]))]
     [[0.0, 0.5, 1.0], [1.0, 0.5, 0.0]]
     """
-    other = np.maximum(score, -reach(score.dtype))
+    other = np.maximum(score, -exp_limit(score.dtype))
     np.negative(other, out=other)
     np.exp(other, out=other)
     proba = other + 1.0

@@ -1,20 +1,72 @@
-"""Majority supervision: SBoost's exponential loss for gradient boosting."""
+"""Majority supervision: SBoost's exponential loss, of margins and for gradient boosting."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from groupwise.groups import Groups
-from groupwise.losses.base import BoundLoss, GroupLoss
-from groupwise.losses.exponential import session_weights
+from groupwise.inputs.parameters import check_number
+from groupwise.losses.base import BoundLoss, Communicator, GroupLoss, LocalOnly
+from groupwise.losses.layout import GroupedLayout
 
-__all__ = ["MajorityLoss"]
+__all__ = ["MajorityLoss", "SessionLoss"]
 
 
 @dataclass(frozen=True)
+class SessionLoss:
+    r"""The loss of Jin and Liu (2005), eqs. (3) and (4), as a function of the rows' margins.
+
+    With :math:`z_{ij} = y_i H(x_{ij})` the margin of row j of group i, m_i the group's size and
+    :math:`\bar z_i` its mean,
+
+    .. math:: L(z) = \sum_i e^{-\gamma \bar z_i} \sum_j e^{-z_{ij}} = \sum_{ij} e^{s_{ij}},
+              \qquad s_{ij} = -z_{ij} - \gamma \bar z_i ,
+
+    which is convex. The weights of the next round are the negative gradient,
+
+    .. math:: D_{ij} = -\partial L/\partial z_{ij}
+                     = e^{s_{ij}} + \frac{\gamma}{m_i} \sum_k e^{s_{ik}} ,
+              \qquad \sum_{ij} D_{ij} = (1 + \gamma)\, L .
+
+    Margins of any finite size give finite results: everything is computed relative to the largest
+    exponent.
+
+    Parameters
+    ----------
+    groups : Groups
+    gamma : float
+        Weight of the session term. 0 is the exponential loss of AdaBoost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> loss = SessionLoss(Groups([0, 0, 1]), gamma=4.0)
+    >>> log_value, weight = loss.log_value_and_weights(np.zeros(3))
+    >>> float(np.exp(log_value).round(6)), weight.round(6).tolist()
+    (3.0, [0.333333, 0.333333, 0.333333])
+    """
+
+    groups: Groups
+    gamma: float
+
+    @cached_property
+    def _layout(self) -> GroupedLayout:
+        return GroupedLayout(self.groups)
+
+    def log_value_and_weights(self, margin_row: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+        """The logarithm of the loss, and D scaled to sum to one."""
+        margin = self._layout.to_sorted(np.asarray(margin_row))
+        weight = np.empty(len(margin))
+        log_value = _session_weights(lambda rows: -margin[rows], self._layout, self.gamma, weight)
+        return log_value, self._layout.from_sorted(weight)
+
+
 class MajorityLoss(GroupLoss):
     r"""SBoost's loss in log form, as a function of log-odds.
 
@@ -61,19 +113,18 @@ class MajorityLoss(GroupLoss):
     ([-0.5, -0.5, 0.5], [0.25, 0.25, 0.25])
     """
 
-    gamma: float = 4.0
+    def __init__(self, gamma: float = 4.0):
+        self.gamma = gamma
 
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.gamma) and self.gamma >= 0):
-            raise ValueError(f"gamma must be a finite number >= 0, got {self.gamma!r}")
+    def check_parameters(self) -> None:
+        check_number("gamma", self.gamma, "[0, inf)")
 
-    def bind(
+    def _bind(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
         kind = _TwoClasses if n_classes == 2 else _Pairs
         return kind(target_group, groups, n_classes, weight_row, self.gamma)
@@ -91,23 +142,23 @@ class _Exponential(BoundLoss):
         gamma: float,
     ):
         super().__init__(groups, weight_row)
-        self.y_group = y_group[self.segments.of_groups]
+        self.y_group = y_group[self.layout.group_codes]
         self.n_classes = n_classes
         self.gamma = gamma
         self._weight_row = (
-            None if weight_row is None else self.segments.enter(np.asarray(weight_row))
+            None if weight_row is None else self.layout.to_sorted(np.asarray(weight_row))
         )
 
     def _weigh(self, score: NDArray[Any], out: NDArray[Any], total: float) -> float:
-        return session_weights(
+        return _session_weights(
             lambda rows: self._exponents(score, rows),
-            self.segments,
+            self.layout,
             self.gamma,
             out,
             total=total,
             weight_row=self._weight_row,
             part_row=self.part_row,
-            across=self.across,
+            communicator=self.communicator,
         )
 
     @abstractmethod
@@ -123,7 +174,7 @@ class _Exponential(BoundLoss):
 class _TwoClasses(_Exponential):
     def __init__(self, *args: Any):
         super().__init__(*args)
-        side = self.segments.spread(np.where(self.y_group == 1, -2.0, 2.0))
+        side = self.layout.spread(np.where(self.y_group == 1, -2.0, 2.0))
         self._minus_two_y = side.astype(np.float32)
 
     def init_score(self) -> NDArray[Any]:
@@ -135,7 +186,9 @@ class _TwoClasses(_Exponential):
         exponent *= 0.25 / (1.0 + self.gamma)
         return exponent
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(
+        self, score: NDArray[Any], dtype: DTypeLike
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         curvature = np.empty(score.shape, dtype)
         self._weigh(score, curvature, 0.25 * self.total_weight)
         return curvature * self._minus_two_y, curvature
@@ -144,7 +197,7 @@ class _TwoClasses(_Exponential):
 class _Pairs(_Exponential):
     def __init__(self, *args: Any):
         super().__init__(*args)
-        self._y_row = self.segments.spread(self.y_group)[None, :]
+        self._y_row = self.layout.spread(self.y_group)[None, :]
 
     def init_score(self) -> NDArray[Any]:
         weight = self._class_weights(self.y_group, self.n_classes)
@@ -158,7 +211,9 @@ class _Pairs(_Exponential):
         np.put_along_axis(exponent, y_row, exponent.min() - 800.0, axis=0)
         return exponent
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(
+        self, score: NDArray[Any], dtype: DTypeLike
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         gradient = np.empty(score.shape, dtype)
         self._weigh(score, gradient, 0.5 * self.total_weight)
         np.put_along_axis(gradient, self._y_row, 0.0, axis=0)
@@ -167,3 +222,74 @@ class _Pairs(_Exponential):
         np.put_along_axis(gradient, self._y_row, -own, axis=0)
         np.put_along_axis(curvature, self._y_row, own, axis=0)
         return gradient, curvature
+
+
+def _session_weights(
+    exponent: Callable[[slice], NDArray[Any]],
+    layout: GroupedLayout,
+    gamma: float,
+    out: NDArray[Any],
+    *,
+    total: float = 1.0,
+    weight_row: NDArray[Any] | None = None,
+    part_row: NDArray[Any] | None = None,
+    communicator: Communicator | None = None,
+) -> float:
+    r"""Weights of rows under the exponential loss with a session term.
+
+    With :math:`a_{ij}` the exponent of row j of group i and :math:`\bar a_i` its mean,
+
+    .. math:: L = \sum_{ij} w_{ij} e^{a_{ij} + \gamma \bar a_i}, \qquad
+              \hat D_{ij} = \frac{1}{(1 + \gamma) L} \frac{\partial L}{\partial a_{ij}} ,
+
+    which sum to one. Block by block, relative to the largest exponent of the block, and put on one
+    scale at the end: nothing overflows, and a weight of zero is one below the smallest float.
+
+    Parameters
+    ----------
+    exponent : callable
+        Gives the exponents of a slice of rows as a fresh array, (n,) or (k, n).
+    layout : GroupedLayout
+    gamma : float
+    out : ndarray of shape (n_rows,) or (k, n_rows)
+        Receives ``total`` times the weights.
+    total : float, default=1.0
+    weight_row, part_row : ndarray of shape (n_rows,), default=None
+        Weight of each row, and its weight relative to its group's mean.
+    communicator : Communicator, default=None
+        Where other machines hold other groups: two numbers are agreed on, the largest exponent
+        and the sum.
+
+    Returns
+    -------
+    log_value : float
+        The logarithm of L.
+    """
+    tops, sums = [], []
+    for block in layout.blocks:
+        rows, groups = block.rows, block.layout
+        term = exponent(rows)
+        part = None if part_row is None else part_row[rows]
+        mean = groups.mean(term if part is None else term * part)
+        groups.add(term, gamma * mean)
+        top = float(term.max())
+        term -= top
+        np.exp(term, out=term)
+        if weight_row is not None:
+            term *= weight_row[rows]
+        tops.append(top)
+        by_group = groups.sum(term)
+        sums.append(float(by_group.sum()))
+        shared = gamma * by_group / groups.sizes
+        if part is None:
+            groups.add(term, shared)
+        else:
+            term += groups.spread(shared, term.dtype) * part
+        out[..., rows] = term
+    communicator = LocalOnly() if communicator is None else communicator
+    highest = communicator.allreduce_max(max(tops))
+    relative = np.exp(np.array(tops) - highest)
+    value = communicator.allreduce_sum(float(relative @ np.array(sums)))
+    for block, factor in zip(layout.blocks, relative, strict=True):
+        out[..., block.rows] *= float(factor) * total / ((1.0 + gamma) * value)
+    return float(np.log(value)) + highest

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise.losses.across import Across, Alone
+from groupwise.losses.base import Communicator, LocalOnly
 
 __all__ = ["weighted_median"]
 
@@ -14,7 +14,7 @@ _SIGN = 1 << 63
 
 
 def weighted_median(
-    values: NDArray[Any], weight: NDArray[Any], across: Across | None = None
+    values: NDArray[Any], weight: NDArray[Any], communicator: Communicator | None = None
 ) -> float:
     """The least value that, with all smaller ones, holds at least half of the weight.
 
@@ -25,7 +25,7 @@ def weighted_median(
     ----------
     values, weight : ndarray of shape (n,)
         Finite; of this machine.
-    across : Across, default=None
+    communicator : Communicator, default=None
 
     Returns
     -------
@@ -37,16 +37,16 @@ def weighted_median(
     >>> weighted_median(np.array([3.0, -1.0, 10.0]), np.ones(3))
     3.0
     """
-    across = Alone() if across is None else across
+    communicator = LocalOnly() if communicator is None else communicator
     order = np.argsort(values)
     sorted_values = values[order]
     up_to = np.concatenate([[0.0], np.cumsum(weight[order])])
-    half = across.sum(float(up_to[-1])) / 2.0
+    half = communicator.allreduce_sum(float(up_to[-1])) / 2.0
     low, high = 0, _LAST
     while low < high:
         middle = (low + high) // 2
         here = np.searchsorted(sorted_values, _number(middle), side="right")
-        if across.sum(float(up_to[here])) >= half:
+        if communicator.allreduce_sum(float(up_to[here])) >= half:
             high = middle
         else:
             low = middle + 1

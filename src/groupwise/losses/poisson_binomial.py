@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import softplus
-from groupwise.losses.segments import Segments
 from groupwise.losses.tilting import tilt
 
 __all__ = ["LARGEST_EXACT", "PoissonBinomial"]
@@ -44,8 +44,8 @@ class PoissonBinomial:
     Parameters
     ----------
     count_group : ndarray of shape (n_groups,)
-        Whole numbers, in the order of the runs.
-    segments : Segments
+        Whole numbers, in the order of the layout.
+    layout : GroupedLayout
     largest_exact : int, default=128
         At most 128.
 
@@ -56,13 +56,13 @@ class PoissonBinomial:
     """
 
     def __init__(
-        self, count_group: NDArray[Any], segments: Segments, largest_exact: int = LARGEST_EXACT
+        self, count_group: NDArray[Any], layout: GroupedLayout, largest_exact: int = LARGEST_EXACT
     ):
         self.count = count_group
-        self.segments = segments
-        mixed = (count_group > 0) & (count_group < segments.sizes)
-        self._large = mixed & (segments.sizes > largest_exact)
-        self._chunks = list(_chunks(np.flatnonzero(mixed & ~self._large), count_group, segments))
+        self.layout = layout
+        mixed = (count_group > 0) & (count_group < layout.sizes)
+        self._large = mixed & (layout.sizes > largest_exact)
+        self._chunks = list(_chunks(np.flatnonzero(mixed & ~self._large), count_group, layout))
 
     def expectation(self, score: NDArray[Any]) -> NDArray[Any]:
         """Of each row, the probability that it is positive given the count of its group."""
@@ -76,8 +76,8 @@ class PoissonBinomial:
     def _given(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The shifts, log-probabilities of the counts after them, and the rows' expectations."""
         # the exact groups need a rough shift only; the large ones rely on it
-        shift, proba = tilt(score, self.count, self.segments, near=~self._large)
-        log_likely = np.zeros(self.segments.n_groups)
+        shift, proba = tilt(score, self.count, self.layout, near=~self._large)
+        log_likely = np.zeros(self.layout.n_groups)
         for chunk in self._chunks:
             log_likely[chunk.groups] = chunk.condition(proba)
         if self._large.any():
@@ -86,24 +86,24 @@ class PoissonBinomial:
 
     def _exponent(self, score: NDArray[Any], shift: NDArray[Any]) -> NDArray[Any]:
         """The bracket: relative entropy of the shifted rows; for pure groups, all there is."""
-        segments, count = self.segments, self.count
-        none, all_ = count <= 0, count >= segments.sizes
-        side = segments.spread(np.where(all_, -1.0, 1.0))
-        pure = segments.sum(softplus(side * score))
-        shifted = segments.sum(softplus(score + segments.spread(shift)))
-        mixed = shift * count - shifted + segments.sum(softplus(score))
-        return np.where(none | all_, pure, mixed)
+        layout, count = self.layout, self.count
+        is_empty, is_full = count <= 0, count >= layout.sizes
+        side = layout.spread(np.where(is_full, -1.0, 1.0))
+        pure = layout.sum(softplus(side * score))
+        shifted = layout.sum(softplus(score + layout.spread(shift)))
+        mixed = shift * count - shifted + layout.sum(softplus(score))
+        return np.where(is_empty | is_full, pure, mixed)
 
     def _saddlepoint(self, log_likely: NDArray[Any], expected: NDArray[Any]) -> None:
-        segments = self.segments
+        layout = self.layout
         bernoulli = expected * (1.0 - expected)
-        variance = segments.sum(bernoulli)
-        skew = segments.sum(bernoulli * (1.0 - 2.0 * expected))
+        variance = layout.sum(bernoulli)
+        skew = layout.sum(bernoulli * (1.0 - 2.0 * expected))
         log_likely -= np.where(self._large, 0.5 * np.log1p(2.0 * np.pi * variance), 0.0)
         factor = np.where(self._large, np.pi / (1.0 + 2.0 * np.pi * variance), 0.0)
         ratio = np.divide(skew, variance, out=np.zeros_like(skew), where=variance > 1e-300)
-        correction = (1.0 - 2.0 * expected) - segments.spread(ratio)
-        expected -= segments.spread(factor) * bernoulli * correction
+        correction = (1.0 - 2.0 * expected) - layout.spread(ratio)
+        expected -= layout.spread(factor) * bernoulli * correction
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,10 @@ class _Chunk:
 
 
 def _chunks(
-    groups: NDArray[np.intp], count_group: NDArray[Any], segments: Segments
+    groups: NDArray[np.intp], count_group: NDArray[Any], layout: GroupedLayout
 ) -> Iterator[_Chunk]:
     """Groups of like size and count, not too many at once."""
-    size = segments.sizes[groups]
+    size = layout.sizes[groups]
     fewer = np.minimum(count_group[groups], size - count_group[groups]).astype(np.intp)
     kind = np.searchsorted(_PADDED, size)
     for label in np.unique(kind):
@@ -182,6 +182,6 @@ def _chunks(
         for part in np.array_split(members, -(-len(members) // at_once)):
             position = np.arange(padded)[:, None]
             real = position < size[part]
-            rows = segments.starts[groups[part]] + np.where(real, position, 0)
+            rows = layout.starts[groups[part]] + np.where(real, position, 0)
             rare = (fewer[part] == count_group[groups[part]]).astype(float)
             yield _Chunk(groups[part], rows, None if real.all() else real, fewer[part], rare)

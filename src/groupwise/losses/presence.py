@@ -1,6 +1,5 @@
 """Presence (multiple-instance) supervision: a group is positive if at least one row is."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -9,16 +8,16 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, link
-from groupwise.losses.logistic import reach, sigmoid, softplus
-from groupwise.losses.segments import Block, Segments
+from groupwise.losses.layout import Block, GroupedLayout
+from groupwise.losses.logistic import exp_limit, sigmoid, softplus
 
 __all__ = ["NoisyOrLoss", "SmoothMaxLoss"]
 
 _LEAST_CURVATURE = 1e-16
 
 
-@dataclass(frozen=True)
 class NoisyOrLoss(GroupLoss):
     r"""Negative log-likelihood of groups under the noisy-or.
 
@@ -54,16 +53,15 @@ class NoisyOrLoss(GroupLoss):
     """
 
     binary: ClassVar[bool] = True
+    default_rule: ClassVar[str | None] = None
 
-    def bind(
+    def _bind(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
-        _check_two_classes(n_classes)
         return _NoisyOr(target_group, groups, weight_row)
 
     def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
@@ -74,17 +72,19 @@ class NoisyOrLoss(GroupLoss):
 class _NoisyOr(AdditiveLoss):
     def __init__(self, y_group: NDArray[np.intp], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(groups, weight_row)
-        self.positive = y_group[self.segments.of_groups] == 1
+        self.positive = y_group[self.layout.group_codes] == 1
 
     def init_score(self) -> NDArray[Any]:
-        weight = self.across.sum(np.bincount(self.positive, self.weight_group, 2)[::-1].copy())
+        weight = self.communicator.allreduce_sum(
+            np.bincount(self.positive, self.weight_group, 2)[::-1].copy()
+        )
         if min(weight) == 0:  # no best constant: as far as a single row in all would go
             return np.array([np.log((weight[0] + 0.5) / (weight[1] + 0.5))])
-        log_sizes = np.log(self.segments.sizes)
+        log_sizes = np.log(self.layout.sizes)
 
         def loss(score: float) -> float:
             by_group = _minus_log_likelihood(log_sizes + _log_softplus(score), self.positive)
-            return self.across.sum(float(self.weight_group @ by_group))
+            return self.communicator.allreduce_sum(float(self.weight_group @ by_group))
 
         best = minimize_scalar(
             loss, bounds=(-30.0, 30.0), method="bounded", options={"xatol": 1e-9}
@@ -95,14 +95,14 @@ class _NoisyOr(AdditiveLoss):
         log_softplus = _log_softplus(score)
         if self.part_row is not None:
             log_softplus += np.log(self.part_row[block.rows])
-        log_a = block.runs.logsumexp(log_softplus)
+        log_a = block.layout.logsumexp(log_softplus)
         return _minus_log_likelihood(log_a, self.positive[block.groups])
 
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        runs, positive = block.runs, self.positive[block.groups]
-        odds = np.exp(_within_reach(score, runs))
+        layout, positive = block.layout, self.positive[block.groups]
+        odds = np.exp(_within_exp_limit(score, layout))
         a = self._sum(np.log1p(odds), block)
         p = odds / (1.0 + odds)
         # of a row: gradient -slope p, curvature p (slope p + rest); in negative groups p and
@@ -110,15 +110,14 @@ class _NoisyOr(AdditiveLoss):
         proba = -np.expm1(-a)
         slope = np.where(positive, np.exp(-a) / proba, -1.0)
         rest = np.where(positive, slope * (self._sum(p, block) / proba - 1.0), 1.0)
-        gradient = p * runs.spread(-slope, p.dtype)
-        curvature = p * runs.spread(rest, p.dtype)
+        gradient = p * layout.spread(-slope, p.dtype)
+        curvature = p * layout.spread(rest, p.dtype)
         p *= gradient
         curvature -= p
         np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
         return self._scale(gradient, block), self._scale(curvature, block)
 
 
-@dataclass(frozen=True)
 class SmoothMaxLoss(GroupLoss):
     r"""Logistic loss of each group's smooth largest score.
 
@@ -155,30 +154,29 @@ class SmoothMaxLoss(GroupLoss):
     [-0.50017..., -0.0]
     """
 
-    sharpness: float = 2.0
-
     binary: ClassVar[bool] = True
+    default_rule: ClassVar[str | None] = None
 
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.sharpness) and self.sharpness > 0):
-            raise ValueError(f"sharpness must be a finite number > 0, got {self.sharpness!r}")
+    def __init__(self, sharpness: float = 2.0):
+        self.sharpness = sharpness
 
-    def bind(
+    def check_parameters(self) -> None:
+        check_number("sharpness", self.sharpness, "(0, inf)")
+
+    def _bind(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
-        _check_two_classes(n_classes)
         return _SmoothMax(target_group, groups, weight_row, self.sharpness)
 
     def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
-        segments = Segments(groups)
-        inside = segments.logsumexp(self.sharpness * segments.enter(score_row))
+        layout = GroupedLayout(groups)
+        log_sum = layout.logsumexp(self.sharpness * layout.to_sorted(score_row))
         score_group = np.empty(groups.n_groups)
-        score_group[segments.of_groups] = (inside - np.log(segments.sizes)) / self.sharpness
+        score_group[layout.group_codes] = (log_sum - np.log(layout.sizes)) / self.sharpness
         return link(score_group)
 
 
@@ -191,11 +189,11 @@ class _SmoothMax(AdditiveLoss):
         sharpness: float,
     ):
         super().__init__(groups, weight_row)
-        self.y_group = y_group[self.segments.of_groups]
+        self.y_group = y_group[self.layout.group_codes]
         self.sharpness = sharpness
 
     def init_score(self) -> NDArray[Any]:
-        weight = self.across.sum(np.bincount(self.y_group, self.weight_group, 2))
+        weight = self.communicator.allreduce_sum(np.bincount(self.y_group, self.weight_group, 2))
         weight = np.maximum(weight, 1e-12 * weight.sum())
         return np.log(weight[1:] / weight[:1])
 
@@ -206,9 +204,9 @@ class _SmoothMax(AdditiveLoss):
         scaled = self.sharpness * score
         if self.part_row is not None:
             scaled += np.log(self.part_row[block.rows])
-        term, top = block.runs.exp(scaled)
-        total = block.runs.sum(term)
-        score_group = (np.log(total / block.runs.sizes) + top) / self.sharpness
+        term, top = block.layout.exp(scaled)
+        total = block.layout.sum(term)
+        score_group = (np.log(total / block.layout.sizes) + top) / self.sharpness
         return term, total, score_group
 
     def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
@@ -218,39 +216,32 @@ class _SmoothMax(AdditiveLoss):
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        spread = partial(block.runs.spread, dtype=score.dtype)
+        spread = partial(block.layout.spread, dtype=score.dtype)
         term, total, score_group = self._terms(score, block)
         proba, other = sigmoid(score_group)
         residual = proba - self.y_group[block.groups]
-        bend = 2.0 * self.sharpness * np.maximum(residual, 0.0)
-        # with q the share term / total: gradient residual q, curvature q (p (1 - p) + bend (1 - q))
+        excess = 2.0 * self.sharpness * np.maximum(residual, 0.0)
+        # with q the share term / total: gradient residual q,
+        # curvature q (p (1 - p) + excess (1 - q))
         weight = self.weight_group[block.groups] / total
-        curvature = term * spread(-weight * bend / total)
-        curvature += spread(weight * (proba * other + bend))
+        curvature = term * spread(-weight * excess / total)
+        curvature += spread(weight * (proba * other + excess))
         curvature *= term
         np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
         gradient = term * spread(weight * residual)
         return gradient, curvature
 
 
-def _check_two_classes(n_classes: int) -> None:
-    if n_classes != 2:
-        raise ValueError(
-            "presence losses need two classes, groups without and with a positive row; got "
-            f"{n_classes}. Fit one class against the rest"
-        )
-
-
-def _within_reach(score: NDArray[Any], runs: Segments) -> NDArray[Any]:
+def _within_exp_limit(score: NDArray[Any], layout: GroupedLayout) -> NDArray[Any]:
     """Scores whose exp is a number, with the same derivatives of the noisy-or.
 
     Groups all of whose rows lie far below zero are moved up: what counts is each row's share of
     their sum.
     """
-    far = reach(score.dtype)
-    score = np.minimum(score, far)
-    if score.min() < -far:
-        score += runs.spread(np.maximum(-far - runs.max(score), 0.0))
+    limit = exp_limit(score.dtype)
+    score = np.minimum(score, limit)
+    if score.min() < -limit:
+        score += layout.spread(np.maximum(-limit - layout.max(score), 0.0))
     return score
 
 

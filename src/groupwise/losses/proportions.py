@@ -1,24 +1,22 @@
 """Proportion supervision: how many rows of each class a group holds is known, not which."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.special import logsumexp
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, TargetKind
+from groupwise.losses.layout import Block
 from groupwise.losses.logistic import log_softmax, sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
-from groupwise.losses.segments import Block
 from groupwise.losses.tilting import tilt_classes
 
 __all__ = ["CountLikelihoodLoss", "ShareLoss"]
 
 
-@dataclass(frozen=True)
 class CountLikelihoodLoss(GroupLoss):
     r"""Negative log-likelihood of each group's class counts.
 
@@ -56,25 +54,37 @@ class CountLikelihoodLoss(GroupLoss):
     (0.693147, [0.0, 0.0])
     """
 
-    target: ClassVar[Literal["label", "share", "number"]] = "share"
+    target_kind: ClassVar[TargetKind] = "share"
+    default_rule: ClassVar[str | None] = None
 
-    def bind(
+    def _check_targets(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
+    ) -> None:
+        counts = _whole_counts(target_group, groups)
+        if n_classes > 2:
+            _check_totals(counts, groups)
+        if weight_row is not None:
+            part = weight_row / groups.spread(groups.mean(weight_row))
+            if np.abs(part - 1.0).max() > 1e-12:
+                raise GroupDataError(
+                    "the likelihood of counts needs whole rows: sample_weight must be the same on "
+                    "all rows of a group (loss='proportions_squared' takes any)"
+                )
+
+    def _bind(
+        self,
+        target_group: NDArray[Any],
+        groups: Groups,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
         count_group = _whole_counts(target_group, groups)
         kind = _CountLikelihood if n_classes == 2 else _RelativeEntropy
-        bound = kind(count_group, groups, weight_row)
-        if bound.part_row is not None:
-            raise GroupDataError(
-                "the likelihood of counts needs whole rows: sample_weight must be the same on all "
-                "rows of a group (loss='proportions_squared' takes any)"
-            )
-        return bound
+        return kind(count_group, groups, weight_row)
 
     def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         return groups.mean(self.proba(score_row))
@@ -84,9 +94,9 @@ def _whole_counts(share_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
     """Counts from shares that may be rounded to two decimals."""
     counts = share_group * groups.sizes[:, None]
     whole = np.rint(counts)
-    far = np.abs(counts - whole).max(axis=1) > 0.0051 * groups.sizes
-    if far.any():
-        group = int(np.argmax(far))
+    not_whole = np.abs(counts - whole).max(axis=1) > 0.0051 * groups.sizes
+    if not_whole.any():
+        group = int(np.argmax(not_whole))
         raise GroupDataError(
             f"the likelihood of counts needs shares that give whole rows; group "
             f"{show(groups.names[group])} of {groups.sizes[group]} rows would hold "
@@ -98,25 +108,29 @@ def _whole_counts(share_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
 class _CountLikelihood(BoundLoss):
     def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(groups, weight_row)
-        self.count_group = count_group[self.segments.of_groups, 1]
-        self._sums = PoissonBinomial(self.count_group, self.segments)
+        self.count_group = count_group[self.layout.group_codes, 1]
+        self._sums = PoissonBinomial(self.count_group, self.layout)
 
     def init_score(self) -> NDArray[Any]:
-        positive = self.across.sum(float(self.weight_group @ self.count_group))
+        positive = self.communicator.allreduce_sum(float(self.weight_group @ self.count_group))
         floor = 1e-12 * self.total_weight
         odds = max(positive, floor) / max(self.total_weight - positive, floor)
         return np.array([np.log(odds)])
 
     def _value(self, score: NDArray[Any]) -> float:
-        return self.across.sum(float(self.weight_group @ self._sums.log_loss(score)))
+        return self.communicator.allreduce_sum(
+            float(self.weight_group @ self._sums.log_loss(score))
+        )
 
-    def _derivatives(self, score: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _derivatives(
+        self, score: NDArray[Any], dtype: DTypeLike
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         score = score.astype(np.float64, copy=False)
         proba, other = sigmoid(score)
         other *= proba
         proba -= self._sums.expectation(score)
         if self._weighted:
-            weight_row = self.segments.spread(self.weight_group)
+            weight_row = self.layout.spread(self.weight_group)
             proba *= weight_row
             other *= weight_row
         return proba.astype(dtype), other.astype(dtype)
@@ -125,11 +139,10 @@ class _CountLikelihood(BoundLoss):
 class _RelativeEntropy(AdditiveLoss):
     def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(groups, weight_row)
-        self.count_group = np.ascontiguousarray(count_group[self.segments.of_groups].T)
-        _check_whole_groups(self.count_group.sum(axis=0), self.segments.of_groups, groups)
+        self.count_group = np.ascontiguousarray(count_group[self.layout.group_codes].T)
 
     def init_score(self) -> NDArray[Any]:
-        weight = self.across.sum(self.count_group @ self.weight_group)
+        weight = self.communicator.allreduce_sum(self.count_group @ self.weight_group)
         return np.log(np.maximum(weight / weight.sum(), 1e-12))
 
     def _tilted(
@@ -137,15 +150,15 @@ class _RelativeEntropy(AdditiveLoss):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Log-probabilities of the rows, the shifts, and the shifted rows' scores."""
         log_p = log_softmax(score.astype(np.float64, copy=False))
-        shift = tilt_classes(log_p, self.count_group[:, block.groups], block.runs)
-        return log_p, shift, log_p + block.runs.spread(shift)
+        shift = tilt_classes(log_p, self.count_group[:, block.groups], block.layout)
+        return log_p, shift, log_p + block.layout.spread(shift)
 
     def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
         # by the dual, which errors of the shifts change in second order only
         _, shift, moved = self._tilted(score, block)
         count = self.count_group[:, block.groups]
         gain = (np.where(count > 0, shift, 0.0) * count).sum(axis=0)
-        return gain - block.runs.sum(logsumexp(moved, axis=0))
+        return gain - block.layout.sum(logsumexp(moved, axis=0))
 
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
@@ -157,18 +170,18 @@ class _RelativeEntropy(AdditiveLoss):
         return self._scale(gradient, block), self._scale(p, block)
 
 
-def _check_whole_groups(total: NDArray[Any], of_groups: NDArray[np.intp], groups: Groups) -> None:
-    wrong = total != groups.sizes[of_groups]
+def _check_totals(count_group: NDArray[Any], groups: Groups) -> None:
+    total = count_group.sum(axis=1)
+    wrong = total != groups.sizes
     if wrong.any():
-        group = of_groups[int(np.argmax(wrong))]
+        group = int(np.argmax(wrong))
         raise GroupDataError(
             f"the counts of the classes must add up to the group's rows; in group "
             f"{show(groups.names[group])} of {groups.sizes[group]} rows they make "
-            f"{int(total[np.argmax(wrong)])}"
+            f"{int(total[group])}"
         )
 
 
-@dataclass(frozen=True)
 class ShareLoss(GroupLoss):
     r"""Squared error of the mean probability against the known share, times the group's size.
 
@@ -197,15 +210,15 @@ class ShareLoss(GroupLoss):
     (0.0625, [-0.0625, -0.0625])
     """
 
-    target: ClassVar[Literal["label", "share", "number"]] = "share"
+    target_kind: ClassVar[TargetKind] = "share"
+    default_rule: ClassVar[str | None] = None
 
-    def bind(
+    def _bind(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
         return _Shares(target_group, groups, n_classes, weight_row)
 
@@ -223,12 +236,12 @@ class _Shares(AdditiveLoss):
     ):
         super().__init__(groups, weight_row)
         self.n_classes = n_classes
-        share = share_group[self.segments.of_groups].T
+        share = share_group[self.layout.group_codes].T
         self.share_group = np.ascontiguousarray(share[1] if n_classes == 2 else share)
 
     def init_score(self) -> NDArray[Any]:
-        weight = self.weight_group * self.segments.sizes
-        total = self.across.sum(self.share_group @ weight)
+        weight = self.weight_group * self.layout.sizes
+        total = self.communicator.allreduce_sum(self.share_group @ weight)
         share = np.clip(total / self.total_weight, 1e-12, 1.0 - 1e-12)
         if self.n_classes == 2:
             return np.array([np.log(share / (1.0 - share))])
@@ -237,7 +250,7 @@ class _Shares(AdditiveLoss):
     def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
         proba = sigmoid(score)[0] if score.ndim == 1 else np.exp(log_softmax(score))
         square = (self._mean(proba, block) - self.share_group[..., block.groups]) ** 2
-        return 0.5 * block.runs.sizes * (square if score.ndim == 1 else square.sum(axis=0))
+        return 0.5 * block.layout.sizes * (square if score.ndim == 1 else square.sum(axis=0))
 
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
@@ -250,17 +263,17 @@ class _Shares(AdditiveLoss):
     def _error(self, proba: NDArray[Any], block: Block) -> NDArray[Any]:
         """Of each row, how far its group's mean probability is off."""
         error = self._mean(proba, block) - self.share_group[..., block.groups]
-        return block.runs.spread(error, proba.dtype)
+        return block.layout.spread(error, proba.dtype)
 
     def _two_classes(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         proba, slope = sigmoid(score)
         error = self._error(proba, block)
-        bend = slope - proba  # 1 - 2p
+        second = slope - proba  # 1 - 2p, the slope's own derivative over the slope
         slope *= proba
         gradient = slope * error
-        bend *= error
-        curvature = np.maximum(bend, 0.0, out=bend)
-        curvature += block.runs.spread(self._mean(slope, block), slope.dtype)
+        second *= error
+        curvature = np.maximum(second, 0.0, out=second)
+        curvature += block.layout.spread(self._mean(slope, block), slope.dtype)
         curvature *= slope
         return gradient, curvature
 
@@ -273,10 +286,10 @@ class _Shares(AdditiveLoss):
         # d/ds_l of gradient_k at fixed error: [k = l] g_k - p_k g_l - g_k p_l
         size = np.abs(gradient)
         curvature = proba * size.sum(axis=0) + size
-        bend = gradient * (1.0 - 2.0 * proba)
-        curvature += np.maximum(bend, 0.0) - 2.0 * proba * size  # the diagonal as it is
-        reach = 2.0 * proba * (1.0 - proba)
-        spread = block.runs.spread(self._mean(reach, block), reach.dtype)
-        # sum over k of reach_k |dp_k/ds_l|, with |dp_k/ds_l| = p_k p_l off the diagonal
+        diagonal = gradient * (1.0 - 2.0 * proba)
+        curvature += np.maximum(diagonal, 0.0) - 2.0 * proba * size  # the diagonal as it is
+        row_sum = 2.0 * proba * (1.0 - proba)
+        spread = block.layout.spread(self._mean(row_sum, block), row_sum.dtype)
+        # sum over k of row_sum_k |dp_k/ds_l|, with |dp_k/ds_l| = p_k p_l off the diagonal
         curvature += proba * (spread * proba).sum(axis=0) + spread * proba * (1.0 - 2.0 * proba)
         return gradient, curvature

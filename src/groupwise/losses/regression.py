@@ -1,20 +1,19 @@
 """Groups' means and totals of a number, by squared error."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
+from groupwise.inputs.parameters import check_number
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, TargetKind
+from groupwise.losses.layout import Block
 from groupwise.losses.median import weighted_median
-from groupwise.losses.segments import Block
 
 __all__ = ["GroupMeanLoss"]
 
 
-@dataclass(frozen=True)
 class GroupMeanLoss(GroupLoss):
     r"""Squared (or Huber's) error of each group's mean, times its size.
 
@@ -45,21 +44,20 @@ class GroupMeanLoss(GroupLoss):
     (0.25, [-0.5, -0.5, 0.0])
     """
 
-    delta: float | None = None
+    target_kind: ClassVar[TargetKind] = "number"
 
-    target: ClassVar[Literal["label", "share", "number"]] = "number"
+    def __init__(self, delta: float | None = None):
+        self.delta = delta
 
-    def __post_init__(self) -> None:
-        if self.delta is not None and not self.delta > 0:
-            raise ValueError(f"delta must be a number > 0 or None, got {self.delta!r}")
+    def check_parameters(self) -> None:
+        check_number("delta", self.delta, "(0, inf]", none=True)
 
-    def bind(
+    def _bind(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
         return _GroupMean(target_group, groups, weight_row, self.delta)
 
@@ -73,15 +71,17 @@ class _GroupMean(AdditiveLoss):
         delta: float | None,
     ):
         super().__init__(groups, weight_row)
-        self.mean_group = np.asarray(mean_group, dtype=float)[self.segments.of_groups]
+        self.mean_group = np.asarray(mean_group, dtype=float)[self.layout.group_codes]
         self.delta = np.inf if delta is None else delta
 
     def init_score(self) -> NDArray[Any]:
-        weight = self.weight_group * self.segments.sizes
+        weight = self.weight_group * self.layout.sizes
         if np.isinf(self.delta):
-            return np.array([self.across.sum(weight @ self.mean_group) / self.total_weight])
+            return np.array(
+                [self.communicator.allreduce_sum(weight @ self.mean_group) / self.total_weight]
+            )
         # Huber: from the median, which no outlier moves
-        return np.array([weighted_median(self.mean_group, weight, self.across)])
+        return np.array([weighted_median(self.mean_group, weight, self.communicator)])
 
     def _error(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
         return self._mean(score, block) - self.mean_group[block.groups]
@@ -89,11 +89,11 @@ class _GroupMean(AdditiveLoss):
     def _block_value(self, score: NDArray[Any], block: Block) -> NDArray[Any]:
         error = np.abs(self._error(score, block))
         inner = np.minimum(error, self.delta)
-        return block.runs.sizes * inner * (error - inner / 2.0)
+        return block.layout.sizes * inner * (error - inner / 2.0)
 
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         error = np.clip(self._error(score, block), -self.delta, self.delta)
-        gradient = np.array(block.runs.spread(error, score.dtype))
+        gradient = np.array(block.layout.spread(error, score.dtype))
         return self._scale(gradient, block), self._scale(np.ones_like(score), block)

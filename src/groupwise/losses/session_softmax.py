@@ -1,20 +1,19 @@
 """Majority supervision by cross-entropy: of the rows, and of the group's mean score."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
+from groupwise.losses.layout import Block
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
-from groupwise.losses.segments import Block
 
 __all__ = ["SessionSoftmaxLoss"]
 
 
-@dataclass(frozen=True)
 class SessionSoftmaxLoss(GroupLoss):
     r"""Cross-entropy of rows and of sessions, mixed.
 
@@ -49,19 +48,18 @@ class SessionSoftmaxLoss(GroupLoss):
     [-0.5, -0.5, 0.5]
     """
 
-    gamma: float = 4.0
+    def __init__(self, gamma: float = 4.0):
+        self.gamma = gamma
 
-    def __post_init__(self) -> None:
-        if not self.gamma >= 0:
-            raise ValueError(f"gamma must be a number >= 0, got {self.gamma!r}")
+    def check_parameters(self) -> None:
+        check_number("gamma", self.gamma, "[0, inf]")
 
-    def bind(
+    def _bind(
         self,
         target_group: NDArray[Any],
         groups: Groups,
-        *,
-        n_classes: int = 2,
-        weight_row: NDArray[Any] | None = None,
+        n_classes: int,
+        weight_row: NDArray[Any] | None,
     ) -> BoundLoss:
         return _Bound(target_group, groups, n_classes, weight_row, self.gamma)
 
@@ -76,8 +74,8 @@ class _Bound(AdditiveLoss):
         gamma: float,
     ):
         super().__init__(groups, weight_row)
-        self.y_group = y_group[self.segments.of_groups]
-        self.y_row = self.segments.spread(self.y_group)
+        self.y_group = y_group[self.layout.group_codes]
+        self.y_row = self.layout.spread(self.y_group)
         self.n_classes = n_classes
         self.session_share = 1.0 if np.isinf(gamma) else gamma / (1.0 + gamma)
 
@@ -91,7 +89,7 @@ class _Bound(AdditiveLoss):
         row = _cross_entropy(score, self.y_row[block.rows])
         group = _cross_entropy(self._mean(score, block), self.y_group[block.groups])
         share = self.session_share
-        return (1.0 - share) * self._sum(row, block) + share * block.runs.sizes * group
+        return (1.0 - share) * self._sum(row, block) + share * block.layout.sizes * group
 
     def _block_derivatives(
         self, score: NDArray[Any], block: Block
@@ -100,7 +98,7 @@ class _Bound(AdditiveLoss):
         of_groups = _derivatives(self._mean(score, block), self.y_group[block.groups])
         for row, group in zip(of_rows, of_groups, strict=True):
             row *= 1.0 - self.session_share
-            row += block.runs.spread(group * self.session_share, score.dtype)
+            row += block.layout.spread(group * self.session_share, score.dtype)
             self._scale(row, block)
         return of_rows
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import sigmoid
-from groupwise.losses.segments import Segments
 
 __all__ = ["tilt", "tilt_classes"]
 
@@ -18,7 +18,7 @@ _MOST_CLASS_STEPS = 60
 def tilt(
     score: NDArray[Any],
     count_group: NDArray[Any],
-    segments: Segments,
+    layout: GroupedLayout,
     *,
     tol: float = 1e-10,
     near: NDArray[Any] | None = None,
@@ -33,9 +33,9 @@ def tilt(
     Parameters
     ----------
     score : ndarray of shape (n_rows,)
-        Log-odds in the order of the runs.
+        Log-odds sorted by group.
     count_group : ndarray of shape (n_groups,)
-    segments : Segments
+    layout : GroupedLayout
     tol : float, default=1e-10
         Largest error of a sum, relative to the size of the group.
     near : ndarray of shape (n_groups,), default=None
@@ -48,40 +48,47 @@ def tilt(
     proba : ndarray of shape (n_rows,)
         Of the shifted rows.
     """
-    shift, proba = np.empty(segments.n_groups), np.empty(segments.n_rows)
-    reach = np.zeros(segments.n_groups) if near is None else np.where(near, 3.0, 0.0)
-    for block in segments.blocks:
+    shift, proba = np.empty(layout.n_groups), np.empty(layout.n_rows)
+    n_deviations = np.zeros(layout.n_groups) if near is None else np.where(near, 3.0, 0.0)
+    for block in layout.blocks:
         rows, groups = block.rows, block.groups
         shift[groups], proba[rows] = _tilt(
-            score[rows], count_group[groups], block.runs, tol, reach[groups]
+            score[rows], count_group[groups], block.layout, tol, n_deviations[groups]
         )
     return shift, proba
 
 
 def _tilt(
-    score: NDArray[Any], count: NDArray[Any], runs: Segments, tol: float, reach: NDArray[Any]
+    score: NDArray[Any],
+    count: NDArray[Any],
+    layout: GroupedLayout,
+    tol: float,
+    n_deviations: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    size = runs.sizes
-    none, all_ = count <= 0, count >= size
-    pure = none | all_
+    size = layout.sizes
+    is_empty, is_full = count <= 0, count >= size
+    pure = is_empty | is_full
     odds = np.log(np.where(pure, 1.0, count) / np.where(pure, 1.0, size - count))
-    shift = odds - runs.mean(score)
+    shift = odds - layout.mean(score)
     if pure.any():
-        far = np.abs(score).max() + 50.0
-        shift = np.where(none, -far, np.where(all_, far, shift))
+        certain = np.abs(score).max() + 50.0
+        shift = np.where(is_empty, -certain, np.where(is_full, certain, shift))
 
-    def miss(shift: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        proba, other = sigmoid(score + runs.spread(shift))
-        error = runs.sum(proba) - count
+    def evaluate(
+        shift: NDArray[Any],
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        proba, other = sigmoid(score + layout.spread(shift))
+        error = layout.sum(proba) - count
         other *= proba
-        slope = runs.sum(other)
-        return proba, error, slope, pure | (np.abs(error) <= tol * size + reach * np.sqrt(slope))
+        slope = layout.sum(other)
+        allowed = tol * size + n_deviations * np.sqrt(slope)
+        return proba, error, slope, pure | (np.abs(error) <= allowed)
 
-    proba, error, slope, done = miss(shift)
+    proba, error, slope, done = evaluate(shift)
     if done.all():
         return shift, proba
     # a bracket that holds: the largest (smallest) score must fall below (rise above) c / m
-    low, high = odds - runs.max(score), odds + runs.max(-score)
+    low, high = odds - layout.max(score), odds + layout.max(-score)
     for _ in range(_MOST_STEPS):
         high = np.where(error > 0, np.minimum(high, shift), high)
         low = np.where(error > 0, low, np.maximum(low, shift))
@@ -92,12 +99,12 @@ def _tilt(
         newton = shift - step
         inside = (newton > low) & (newton < high)
         shift = np.where(done, shift, np.where(inside, newton, (low + high) / 2.0))
-        proba, error, slope, done = miss(shift)
+        proba, error, slope, done = evaluate(shift)
     return shift, proba
 
 
 def tilt_classes(
-    score: NDArray[Any], count_group: NDArray[Any], segments: Segments, *, tol: float = 1e-10
+    score: NDArray[Any], count_group: NDArray[Any], layout: GroupedLayout, *, tol: float = 1e-10
 ) -> NDArray[Any]:
     r"""Find the shifts of each group's softmax scores that make its probabilities sum to counts.
 
@@ -111,7 +118,7 @@ def tilt_classes(
     ----------
     score : ndarray of shape (n_classes, n_rows)
     count_group : ndarray of shape (n_classes, n_groups)
-    segments : Segments
+    layout : GroupedLayout
     tol : float, default=1e-10
 
     Returns
@@ -122,34 +129,34 @@ def tilt_classes(
     absent = count_group <= 0
     safe_count = np.where(absent, 1.0, count_group)
     shift = np.where(absent, -np.inf, 0.0)
-    best, log_proba = _dual(score, shift, safe_count, absent, segments)
+    best, log_proba = _dual(score, shift, safe_count, absent, layout)
     for _ in range(_MOST_CLASS_STEPS):
         proba = np.exp(log_proba)
-        total = segments.sum(proba)
+        total = layout.sum(proba)
         error = np.where(absent, 0.0, count_group - total)
-        going = np.abs(error).max(axis=0) > tol * segments.sizes
+        going = np.abs(error).max(axis=0) > tol * layout.sizes
         if not going.any():
             break
-        newton = shift + _newton_step(proba, total, error, absent, segments)
-        scaled = shift + np.where(absent, 0.0, np.log(safe_count) - _log_total(log_proba, segments))
+        newton = shift + _newton_step(proba, total, error, absent, layout)
+        scaled = shift + np.where(absent, 0.0, np.log(safe_count) - _log_total(log_proba, layout))
         scaled[absent] = -np.inf
-        value, trial = _dual(score, newton, safe_count, absent, segments)
+        value, trial = _dual(score, newton, safe_count, absent, layout)
         good = value >= best - 1e-12 * (
             1.0 + np.abs(best)
         )  # near the top a gain is lost in rounding
         shift = np.where(going, np.where(good, newton, scaled), shift)
         if (going & ~good).any():
-            best, log_proba = _dual(score, shift, safe_count, absent, segments)
+            best, log_proba = _dual(score, shift, safe_count, absent, layout)
         else:
             best = np.where(going, value, best)
-            log_proba = np.where(segments.spread(going), trial, log_proba)
+            log_proba = np.where(layout.spread(going), trial, log_proba)
     return shift
 
 
-def _log_total(log_proba: NDArray[Any], segments: Segments) -> NDArray[Any]:
-    top = np.maximum(segments.max(log_proba), -1e300)
+def _log_total(log_proba: NDArray[Any], layout: GroupedLayout) -> NDArray[Any]:
+    top = np.maximum(layout.max(log_proba), -1e300)
     with np.errstate(divide="ignore"):
-        return np.log(segments.sum(np.exp(log_proba - segments.spread(top)))) + top
+        return np.log(layout.sum(np.exp(log_proba - layout.spread(top)))) + top
 
 
 def _dual(
@@ -157,13 +164,13 @@ def _dual(
     shift: NDArray[Any],
     count: NDArray[Any],
     absent: NDArray[np.bool_],
-    segments: Segments,
+    layout: GroupedLayout,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Value of each group's dual, and the rows' log-probabilities."""
-    moved = score + segments.spread(shift)
+    moved = score + layout.spread(shift)
     log_sum = logsumexp(moved, axis=0)
     gain = np.where(absent, 0.0, np.where(absent, 0.0, shift) * count).sum(axis=0)
-    return gain - segments.sum(log_sum), moved - log_sum
+    return gain - layout.sum(log_sum), moved - log_sum
 
 
 def _newton_step(
@@ -171,18 +178,18 @@ def _newton_step(
     total: NDArray[Any],
     error: NDArray[Any],
     absent: NDArray[np.bool_],
-    segments: Segments,
+    layout: GroupedLayout,
 ) -> NDArray[Any]:
     """Solve the groups' small linear systems; shifts that sum to zero."""
     n_classes = len(proba)
-    hessian = np.empty((segments.n_groups, n_classes, n_classes))
+    hessian = np.empty((layout.n_groups, n_classes, n_classes))
     for k in range(n_classes):
         for other in range(k + 1):
-            cross = segments.sum(proba[k] * proba[other])
+            cross = layout.sum(proba[k] * proba[other])
             hessian[:, k, other] = hessian[:, other, k] = -cross
         hessian[:, k, k] += total[k]
-    hessian += (segments.sizes / n_classes**2)[:, None, None]  # shifting all classes does nothing
+    hessian += (layout.sizes / n_classes**2)[:, None, None]  # shifting all classes does nothing
     diagonal = np.arange(n_classes)
-    hessian[:, diagonal, diagonal] += np.where(absent, segments.sizes, 1e-12 * segments.sizes).T
+    hessian[:, diagonal, diagonal] += np.where(absent, layout.sizes, 1e-12 * layout.sizes).T
     step = np.linalg.solve(hessian, error.T[:, :, None])[:, :, 0].T
     return np.where(absent, 0.0, np.clip(step, -20.0, 20.0))

@@ -2,13 +2,12 @@
 
 from groupwise.majority.naive import NaiveGroupClassifier
 from groupwise.majority.sboost import SBoostClassifier
-from groupwise.majority.selection import GammaSelection, select_gamma
+from groupwise.majority.sboost_cv import SBoostClassifierCV
 from groupwise.majority.statistics import GroupStatisticsClassifier
 
 __all__ = [
-    "GammaSelection",
     "GroupStatisticsClassifier",
     "NaiveGroupClassifier",
     "SBoostClassifier",
-    "select_gamma",
+    "SBoostClassifierCV",
 ]

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._compat import set_random_states
+from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.base import BaseGroupClassifier
 from groupwise.rules import Rule, get_rule
 from groupwise.validation import check_rows
@@ -39,6 +40,7 @@ class NaiveGroupClassifier(BaseGroupClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimator_ : classifier
         Fitted on the rows.
+    rule_ : Rule
     n_groups_ : int
 
     Examples
@@ -60,7 +62,7 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         *,
         rule: str | Rule = "majority",
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.rule = rule
@@ -68,14 +70,12 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         self.random_state = random_state
 
     def _rule(self) -> Rule:
-        return get_rule(self.rule)
+        return self.rule_
 
     def _base(self) -> Any:
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "NaiveGroupClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "NaiveGroupClassifier":
         """Fit the classifier to the rows, each with its group's label.
 
         Parameters
@@ -90,15 +90,16 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         -------
         self : NaiveGroupClassifier
         """
-        self._rule()
+        rule = get_rule(self.rule)
         data = self._check_training(X, y, groups)
+        self.rule_ = rule
         self.estimator_ = clone(self._base())
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
         self.estimator_.fit(data.X, data.y_row)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
         """Class probabilities of each row.
 
         Returns

@@ -1,52 +1,57 @@
 """SBoost: boosting for sessions (Jin and Liu 2005)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.base import BaseGroupClassifier
-from groupwise.boosting import Ensemble, HistTrees, Run, VoteEnsemble, get_weak_learner
+from groupwise.boosting import Ensemble, OneVsRest, Rounds, accepts_nan, boost, get_weak_learner
+from groupwise.boosting.rounds import LEAST_ERROR, step_size
+from groupwise.boosting.staged import StagedMixin
+from groupwise.boosting.votes import vote_proba
+from groupwise.inputs.parameters import check_choice, check_flag, check_number
 from groupwise.losses import SessionLoss
 from groupwise.rules import Rule, get_rule
 from groupwise.validation import check_known_classes, check_rows
 
 __all__ = ["SBoostClassifier"]
 
-# A hypothesis without error would get an infinite weight; this is the smallest error it counts as.
-_LEAST_ERROR = 5e-11
+
+class _Figure3(Rounds):
+    """Figure 3 for one coding of the classes, in terms of margins (y H for two classes)."""
+
+    values = ("error", "log_loss")
+
+    def __init__(self, loss: SessionLoss, target: NDArray[np.intp], n_classes: int, gamma: float):
+        super().__init__()
+        self.loss, self.target, self.n_classes, self.gamma = loss, target, n_classes, gamma
+        self.right, self.wrong = 1.0 / (n_classes - 1), -1.0 / (n_classes - 1) ** 2
+        self.margin_row = np.zeros(len(target))
+        self.first_log_loss, self.weight_row = loss.log_value_and_weights(self.margin_row)
+
+    def update(self, output: NDArray[Any]) -> bool:
+        correct = output == self.target
+        error = float(self.weight_row[~correct].sum())
+        alpha = step_size(error, self.n_classes, self.gamma)
+        if alpha <= 0:  # no better than a coin: the bound cannot fall any more
+            return True
+        self.margin_row += alpha * np.where(correct, self.right, self.wrong)
+        log_loss, self.weight_row = self.loss.log_value_and_weights(self.margin_row)
+        self.record(alpha, error=error, log_loss=log_loss)
+        return error <= LEAST_ERROR  # every row has its session's class: nothing left to learn
+
+    @property
+    def log_losses(self) -> NDArray[Any]:
+        """Before the first and after every round."""
+        return np.append(self.first_log_loss, self.history("log_loss"))
 
 
-@dataclass(frozen=True)
-class _Boosted:
-    """One boosting run, finished."""
-
-    ensemble: Ensemble
-    alphas: NDArray[Any]
-    errors: NDArray[Any]
-    log_losses: NDArray[Any]
-    weight_row: NDArray[Any]
-
-
-def step_size(error: float, n_classes: int, gamma: float) -> float:
-    r"""The weight of a hypothesis with D-weighted error :math:`\epsilon`.
-
-    Two classes, eq. (9):
-    :math:`\alpha = \frac{1}{2(1+\gamma)} \ln\frac{1-\epsilon}{\epsilon}`; more classes, the same
-    minimisation for the SAMME code:
-    :math:`\frac{(K-1)^2}{K(1+\gamma)} [\ln\frac{1-\epsilon}{\epsilon} + \ln(K-1)]`.
-    """
-    error = min(max(error, _LEAST_ERROR), 1.0 - _LEAST_ERROR)
-    log_odds = np.log1p(-error) - np.log(error) + np.log(n_classes - 1)
-    return float((n_classes - 1) ** 2 / (n_classes * (1.0 + gamma)) * log_odds)
-
-
-class SBoostClassifier(BaseGroupClassifier):
+class SBoostClassifier(StagedMixin, BaseGroupClassifier):
     r"""SBoost: a boosted classifier for rows, trained on the labels of sessions.
 
     A session's label is the class most of its rows have; which rows those are is not known. With
@@ -61,14 +66,15 @@ class SBoostClassifier(BaseGroupClassifier):
     ----------
     estimator : classifier or weak learner, default=None
         Any scikit-learn classifier that takes ``sample_weight``, or :class:`HistTrees`. ``None``:
-        ``HistTrees(max_depth=3)``.
+        ``HistTrees(max_depth=3)`` (scikit-learn's tree of that depth for ``"samme"`` with three
+        classes or more).
     n_estimators : int, default=30
-        Largest number of rounds T. Fewer if a hypothesis is perfect or no better than chance.
+        Largest number of rounds T. Fewer if a hypothesis is perfect or no better than a coin.
     gamma : float, default=4.0
         Weight of the session's error against the rows' errors; 0 is AdaBoost on the naive labels.
     resample : bool, default=False
         Draw the rows by weight, as the paper does, instead of weighting them.
-    vote : {"majority", "mean", "score", "any"} or rule, default="majority"
+    rule : {"majority", "mean", "score", "any"} or rule, default="majority"
         How rows decide for their session: see :mod:`groupwise.rules`.
     multiclass : {"ovr", "samme"}, default="ovr"
         The paper is binary. ``"ovr"`` boosts each class against the rest; ``"samme"`` is one
@@ -81,17 +87,23 @@ class SBoostClassifier(BaseGroupClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensembles_ : list
-        The weighted hypotheses; one ensemble, or one per class for ``"ovr"`` with three or more.
-    estimator_weights_ : ndarray of shape (n_rounds,)
-        The :math:`\alpha_t`. Like the next three, a list with one array per class for ``"ovr"``
-        with three or more classes.
-    estimator_errors_ : ndarray of shape (n_rounds,)
-        D-weighted error of each hypothesis.
-    loss_ : ndarray of shape (n_rounds + 1,)
-        Logarithm of eq. (4) before the first and after every round.
-    row_weights_ : ndarray of shape (n_rows,)
+    ensemble_ : Ensemble
+        The weighted hypotheses; :class:`~groupwise.boosting.OneVsRest` of one run per class for
+        ``"ovr"`` with three classes or more.
+    n_iter_ : int
+        Rounds kept (of the longest run).
+    estimator_weights_ : ndarray of shape (n_runs, n_iter_)
+        The :math:`\alpha_t`. There is one run, or one per class for ``"ovr"`` with three classes or
+        more; a run that ended early is filled up with zeros.
+    estimator_errors_ : ndarray of shape (n_runs, n_iter_)
+        D-weighted error of each hypothesis, filled up alike.
+    history_ : dict of str to ndarray
+        ``"log_loss"``, (n_runs, n_iter_ + 1): the logarithm of eq. (4) before the first and after
+        every round; a run that ended early keeps its last one.
+    row_weights_ : ndarray of shape (n_runs, n_rows)
         The final D: which rows still carry their session's label.
+    gamma_ : float
+    rule_ : Rule
     n_groups_ : int
         Number of sessions seen in ``fit``.
 
@@ -121,24 +133,21 @@ class SBoostClassifier(BaseGroupClassifier):
         n_estimators: int = 30,
         gamma: float = 4.0,
         resample: bool = False,
-        vote: str | Rule = "majority",
+        rule: str | Rule = "majority",
         multiclass: str = "ovr",
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.resample = resample
-        self.vote = vote
+        self.rule = rule
         self.multiclass = multiclass
         self.group_column = group_column
         self.random_state = random_state
 
-    def _rule(self) -> Rule:
-        return get_rule(self.vote)
-
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "SBoostClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SBoostClassifier":
         """Fit to rows and their sessions' labels.
 
         Parameters
@@ -155,72 +164,48 @@ class SBoostClassifier(BaseGroupClassifier):
         """
         self._check_parameters()
         data = self._check_training(X, y, groups)
-        n_classes = len(data.classes)
+        one_run = len(data.classes) == 2 or self.multiclass == "samme"
+        codes = range(len(data.classes))
+        targets = [data.y_row] if one_run else [(data.y_row == k).astype(np.intp) for k in codes]
+        n_targets = len(data.classes) if one_run else 2
+        self.gamma_, self.rule_ = float(self.gamma), get_rule(self.rule)
+        self._proba_scale = (1.0 + self.gamma_) / (n_targets - 1)
+        names = getattr(self, "feature_names_in_", None)
+        bound = get_weak_learner(self.estimator, n_targets, feature_names=names).bind(data.X)
+        loss = SessionLoss(data.groups, self.gamma_)
         rng = check_random_state(self.random_state)
-        bound = get_weak_learner(self.estimator).bind(data.X)
-        loss = SessionLoss(data.groups, self.gamma)
-        if n_classes == 2 or self.multiclass == "samme":
-            targets, self._n_targets = [data.y_row], n_classes
-        else:
-            targets = [(data.y_row == code).astype(np.intp) for code in range(n_classes)]
-            self._n_targets = 2
-        boosted = [
-            self._boost(bound.start(self._n_targets, rng, resample=self.resample), loss, target)
-            for target in targets
-        ]
-        self.ensembles_: list[Any] = [run.ensemble for run in boosted]
-        one = len(boosted) == 1
-        self.estimator_weights_ = _one_or_list([run.alphas for run in boosted], one)
-        self.estimator_errors_ = _one_or_list([run.errors for run in boosted], one)
-        self.loss_ = _one_or_list([run.log_losses for run in boosted], one)
-        self.row_weights_ = _one_or_list([run.weight_row for run in boosted], one)
+        ensembles, boosted = [], []
+        for target in targets:
+            run = bound.start(n_targets, rng, resample=self.resample)
+            rounds = _Figure3(loss, target, n_targets, self.gamma_)
+            boost(run, target, rounds, self.n_estimators)
+            ensembles.append(run.combine(rounds.alphas))
+            boosted.append(rounds)
+        self._store(ensembles, boosted)
         return self
 
+    def _store(self, ensembles: list[Ensemble], boosted: list[_Figure3]) -> None:
+        self.ensemble_ = ensembles[0] if len(ensembles) == 1 else OneVsRest(ensembles)
+        self.n_iter_ = max(len(rounds.alphas) for rounds in boosted)
+        self.estimator_weights_ = _filled([np.array(r.alphas) for r in boosted], self.n_iter_)
+        self.estimator_errors_ = _filled([r.history("error") for r in boosted], self.n_iter_)
+        losses = [rounds.log_losses for rounds in boosted]
+        self.history_ = {
+            "log_loss": np.array([_filled([x], self.n_iter_ + 1, x[-1])[0] for x in losses])
+        }
+        self.row_weights_ = np.array([rounds.weight_row for rounds in boosted])
+
     def _check_parameters(self) -> None:
-        if not (np.isfinite(self.gamma) and self.gamma >= 0):
-            raise ValueError(f"gamma must be a finite number >= 0, got {self.gamma!r}")
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
-        if self.multiclass not in ("ovr", "samme"):
-            raise ValueError(f"multiclass must be 'ovr' or 'samme', got {self.multiclass!r}")
-        self._rule()
+        check_number("gamma", self.gamma, "[0, inf)")
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
+        check_choice("multiclass", self.multiclass, ("ovr", "samme"))
+        check_flag("resample", self.resample)
+        get_rule(self.rule)
 
-    def _boost(self, run: Run, loss: SessionLoss, target: NDArray[np.intp]) -> _Boosted:
-        """Figure 3 for one coding of the classes, in terms of margins (y H for two classes)."""
-        right, wrong = 1.0 / (self._n_targets - 1), -1.0 / (self._n_targets - 1) ** 2
-        margin_row = np.zeros(len(target))
-        log_loss, weight = loss.log_value_and_weights(margin_row)
-        alphas, errors, log_losses = [], [], [log_loss]
-        for _ in range(self.n_estimators):
-            correct = run.fit(target, weight) == target
-            error = float(weight[~correct].sum())
-            alpha = step_size(error, self._n_targets, self.gamma)
-            if alpha <= 0:  # no better than chance: the bound cannot fall any more
-                break
-            margin_row += alpha * np.where(correct, right, wrong)
-            log_loss, weight = loss.log_value_and_weights(margin_row)
-            alphas.append(alpha)
-            errors.append(error)
-            log_losses.append(log_loss)
-            if error <= _LEAST_ERROR:  # every row has its session's class: nothing left to learn
-                break
-        return _Boosted(
-            run.combine(alphas), np.array(alphas), np.array(errors), np.array(log_losses), weight
-        )
+    def _rule(self) -> Rule:
+        return self.rule_
 
-    @property
-    def estimators_(self) -> list[Any]:
-        """The hypotheses, where they are separate classifiers (one list per run of ``"ovr"``)."""
-        check_is_fitted(self)
-        if not all(isinstance(ensemble, VoteEnsemble) for ensemble in self.ensembles_):
-            raise AttributeError(
-                "histogram trees live in one booster per run, not in separate estimators: "
-                "see ensembles_[0].booster"
-            )
-        lists = [ensemble.estimators for ensemble in self.ensembles_]
-        return lists[0] if len(lists) == 1 else lists
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """Score H of each row.
 
         Returns
@@ -228,21 +213,9 @@ class SBoostClassifier(BaseGroupClassifier):
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
         check_is_fitted(self)
-        X = check_rows(self, self._features(X))
-        scores = [ensemble.score(X) for ensemble in self.ensembles_]
-        return scores[0] if len(scores) == 1 else np.column_stack(scores)
+        return self.ensemble_.score(check_rows(self, self._features(X)))
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Scores after each round; a run that stopped early keeps its last one."""
-        check_is_fitted(self)
-        X = check_rows(self, self._features(X))
-        stages = [ensemble.staged_score(X) for ensemble in self.ensembles_]
-        current = [np.zeros(X.shape[0]) for _ in stages]
-        for _ in range(max(len(run) for run in self._runs(self.estimator_weights_))):
-            current = [next(stage, last) for stage, last in zip(stages, current, strict=True)]
-            yield current[0] if len(current) == 1 else np.column_stack(current)
-
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
         r"""Class probabilities of each row.
 
         For two classes :math:`P(y = 1 | x) = 1 / (1 + e^{-2(1+\gamma)H(x)})`, AdaBoost's estimate.
@@ -251,33 +224,27 @@ class SBoostClassifier(BaseGroupClassifier):
         -------
         proba : ndarray of shape (n_rows, n_classes)
         """
-        return self._proba(self.decision_function(X))
+        return vote_proba(self.decision_function(X), self._proba_scale)
 
-    def _proba(self, score: NDArray[Any]) -> NDArray[Any]:
-        if score.ndim == 1:
-            score = np.column_stack([-score, score])
-        return softmax(score * ((1.0 + self.gamma) / (self._n_targets - 1)), axis=1)
-
-    def staged_score(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None
-    ) -> Iterator[float]:
+    def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """Share of sessions predicted right after each round."""
         check_is_fitted(self)
         encoded = self._groups_of(X, groups)
         y_group = encoded.one_per_group(y)
         check_known_classes(np.asarray(y), self.classes_, encoded)
         for score in self.staged_decision_function(X):
-            proba_group = self._rule().combine(self._proba(score), encoded)
+            proba_group = self.rule_.combine(vote_proba(score, self._proba_scale), encoded)
             yield float(np.mean(self.classes_[proba_group.argmax(axis=1)] == y_group))
-
-    def _runs(self, attribute: Any) -> list[Any]:
-        return attribute if isinstance(attribute, list) else [attribute]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
+        tags.input_tags.allow_nan = accepts_nan(self.estimator)
         return tags
 
 
-def _one_or_list(per_run: list[Any], one: bool) -> Any:
-    return per_run[0] if one else per_run
+def _filled(per_run: list[NDArray[Any]], length: int, value: float = 0.0) -> NDArray[Any]:
+    """One line per run, the short ones filled up."""
+    lines = np.full((len(per_run), length), value)
+    for line, values in zip(lines, per_run, strict=True):
+        line[: len(values)] = values
+    return lines

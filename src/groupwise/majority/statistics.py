@@ -4,17 +4,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._compat import set_random_states
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
 from groupwise.validation import check_rows
 
-__all__ = ["GroupStatisticsClassifier"]
+__all__ = ["GroupStatisticsClassifier", "summarise"]
 
 _STATISTICS = ("mean", "std", "min", "max")
 
@@ -40,6 +41,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimator_ : classifier
         Fitted on one line per group.
+    statistics_ : tuple of str
 
     Examples
     --------
@@ -58,7 +60,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         *,
         statistics: tuple[str, ...] = _STATISTICS,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.statistics = statistics
@@ -66,7 +68,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None
     ) -> "GroupStatisticsClassifier":
         """Fit the classifier to one line of statistics per group.
 
@@ -85,43 +87,44 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         if unknown or not self.statistics:
             raise ValueError(f"statistics must be some of {_STATISTICS}, got {self.statistics!r}")
         data = self._check_training(X, y, groups)
+        self.statistics_ = tuple(self.statistics)
         self.estimator_ = (
             RandomForestClassifier(300) if self.estimator is None else clone(self.estimator)
         )
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
-        self.estimator_.fit(self._summarise(data.X, data.groups), data.y_group)
+        self.estimator_.fit(summarise(data.X, data.groups, self.statistics_), data.y_group)
         return self
 
-    def _summarise(self, X: Any, groups: Groups) -> NDArray[Any]:
-        rows = X.toarray() if issparse(X) else X
-        parts = []
-        for statistic in self.statistics:
-            if statistic == "std":
-                centred = rows - groups.spread(groups.mean(rows))
-                parts.append(np.sqrt(groups.mean(centred**2)))
-            elif statistic == "min":
-                parts.append(-groups.max(-rows))
-            else:
-                parts.append(getattr(groups, statistic)(rows))
-        return np.hstack(parts)
-
-    def predict_groups_proba(
-        self, X: Any, groups: ArrayLike | Groups | None = None
-    ) -> NDArray[Any]:
+    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
         """Probability of each class for each group, in the order of ``np.unique(groups)``."""
         check_is_fitted(self)
         encoded = self._groups_of(X, groups)
         return self._proba(check_rows(self, self._features(X)), encoded)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
         """Class probabilities of each row, taken as a group of one."""
         check_is_fitted(self)
         rows = check_rows(self, self._features(X))
         return self._proba(rows, Groups.singletons(rows.shape[0]))
 
-    def _proba(self, rows: Any, groups: Groups) -> NDArray[Any]:
-        lines = self._summarise(rows, groups)
+    def _proba(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        lines = summarise(rows, groups, self.statistics_)
         if hasattr(self.estimator_, "predict_proba"):
             return self.estimator_.predict_proba(lines)
         return np.eye(len(self.classes_))[self.estimator_.predict(lines)]
+
+
+def summarise(X: Rows, groups: Groups, statistics: tuple[str, ...]) -> NDArray[Any]:
+    """One line per group: each statistic of each feature over its rows."""
+    rows: Any = X.toarray() if isinstance(X, csr_array | csr_matrix) else X
+    parts = []
+    for statistic in statistics:
+        if statistic == "std":
+            centred = rows - groups.spread(groups.mean(rows))
+            parts.append(np.sqrt(groups.mean(centred**2)))
+        elif statistic == "min":
+            parts.append(-groups.max(-rows))
+        else:
+            parts.append(getattr(groups, statistic)(rows))
+    return np.hstack(parts)

@@ -1,18 +1,21 @@
 """AdaBoost.Group, exactly as printed (Ni, Xu, Li and Huang 2008, Figure 1)."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.boosting import Run, WeakLearner
-from groupwise.boosting.classifiers import vote_coding
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting import Rounds, WeakLearner, accepts_nan, boost, get_weak_learner
+from groupwise.boosting.votes import cast
 from groupwise.groups import Groups
-from groupwise.measures.boosted import BoostedMeasureClassifier
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.stumps import MeasureStumps
+from groupwise.inputs.parameters import check_number
+from groupwise.measures.base import BaseMeasureClassifier, StagedMeasureMixin
+from groupwise.measures.measure_stumps import MeasureStumps
+from groupwise.metrics import GroupMeasure
+from groupwise.rules import two_columns
+from groupwise.validation import GroupedRows
 
 __all__ = ["GroupAdaBoostClassifier"]
 
@@ -21,39 +24,36 @@ __all__ = ["GroupAdaBoostClassifier"]
 _LEAST_LOSS = 1e-10
 
 
-@dataclass
-class _Figure1:
+class _Figure1(Rounds):
     """The state of the rounds, in the paper's symbols."""
 
-    measure: GroupMeasure
-    y_row: NDArray[np.intp]
-    groups: Groups
-    n_classes: int
-    alphas: list[float] = field(default_factory=list)
-    phis: list[float] = field(default_factory=list)
-    means: list[float] = field(default_factory=list)
-    bounds: list[float] = field(default_factory=list)
-    votes_seen: set[int] = field(default_factory=set)
+    values = ("hypothesis_measure", "measure", "bound")
 
-    def __post_init__(self) -> None:
-        self.coding = vote_coding(self.n_classes)
-        self.f = np.zeros(
-            len(self.y_row) if self.n_classes == 2 else (len(self.y_row), self.n_classes)
-        )
+    def __init__(
+        self, measure: GroupMeasure, y_row: NDArray[np.intp], groups: Groups, n_classes: int
+    ):
+        super().__init__()
+        self.measure, self.y_row, self.groups, self.n_classes = measure, y_row, groups, n_classes
+        self.f = np.zeros(len(y_row) if n_classes == 2 else (len(y_row), n_classes))
         # groups that the measure leaves out have no part in the sums: their weight is zero
-        self.counts = ~np.isnan(self.measure.of(self.y_row, self.f, self.groups))
+        self.counts = ~np.isnan(measure.of(y_row, self.f, groups))
         if not self.counts.any():
-            raise ValueError(f"{self.measure!r} leaves out every group of the training data")
+            raise ValueError(f"{measure!r} leaves out every group of the training data")
         self.D = self.counts / self.counts.sum()
-        self.E_f = np.zeros(len(self.groups))  # of f_0, which D_1 = 1/n implies
+        self.E_f = np.zeros(len(groups))  # of f_0, which D_1 = 1/n implies
         self.log_bound = 0.0
+        self.outputs_seen: set[int] = set()
+
+    @property
+    def weight_row(self) -> NDArray[Any]:  # type: ignore[override]  # an attribute in other methods
+        return (self.D / self.groups.sizes)[self.groups.codes]
 
     def _E(self, score_row: NDArray[Any]) -> NDArray[Any]:
         return np.where(self.counts, self.measure.of(self.y_row, score_row, self.groups), 0.0)
 
-    def round(self, votes: NDArray[np.intp]) -> bool:
-        """One pass of Figure 1's loop after h_t is trained; whether h_t is perfect."""
-        h = self.coding[votes]
+    def update(self, output: NDArray[Any]) -> bool:
+        """One pass of Figure 1's loop after h_t is trained; ends if h_t is perfect."""
+        h = cast(output, self.n_classes)
         E_h = self._E(h)
         phi = float(self.D @ E_h)
         capped = min(phi, 1.0 - _LEAST_LOSS)
@@ -66,15 +66,17 @@ class _Figure1:
         self.log_bound += float(np.log(factor) - zeta)
         self.D = np.where(self.counts, np.exp(-self.E_f), 0.0)
         self.D /= self.D.sum()
-        self.alphas.append(alpha)
-        self.phis.append(phi)
-        self.means.append(float(self.E_f[self.counts].mean()))
-        self.bounds.append(1.0 - float(np.exp(min(self.log_bound, 700.0))))
-        self.votes_seen.add(hash(votes.tobytes()))
+        self.record(
+            alpha,
+            hypothesis_measure=phi,
+            measure=float(self.E_f[self.counts].mean()),
+            bound=1.0 - float(np.exp(min(self.log_bound, 700.0))),
+        )
+        self.outputs_seen.add(hash(output.tobytes()))
         return phi >= 1.0 - _LEAST_LOSS
 
 
-class GroupAdaBoostClassifier(BoostedMeasureClassifier):
+class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
     r"""AdaBoost.Group: boosting with weights over groups, for any measure of a group.
 
     .. math:: D_1(i) = \frac1n, \quad
@@ -97,7 +99,7 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
         Any scikit-learn classifier that takes ``sample_weight``, :class:`groupwise.HistTrees`, or
         :class:`MeasureStumps`, which maximise the D-weighted measure itself. ``None``:
         ``HistTrees(max_depth=3)`` for two classes, scikit-learn's tree of depth 3 for more.
-    measure : str, GroupMeasure or callable, default="accuracy"
+    measure : str, GroupMeasure or callable, default="f1"
         See :func:`get_measure`. A measure of labels judges the sign of f (for more classes the
         largest score), one of an order judges f itself.
     n_estimators : int, default=50
@@ -111,16 +113,16 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
     classes_ : ndarray of shape (n_classes,)
     ensemble_ : object
         The weighted hypotheses.
-    estimator_weights_ : ndarray of shape (n_rounds,)
+    n_iter_ : int
+        Rounds kept.
+    estimator_weights_ : ndarray of shape (n_iter_,)
         The :math:`\alpha_t`.
-    hypothesis_measure_ : ndarray of shape (n_rounds,)
-        :math:`\varphi_t = \sum_i D_t(i) E_i(h_t)`.
-    measure_ : ndarray of shape (n_rounds,)
-        Mean measure of :math:`f_t` on the training groups.
-    bound_ : ndarray of shape (n_rounds,)
-        Theorem 1: ``measure_`` is never below it. It is vacuous (negative) from about the second
-        round, since :math:`\zeta^{\min}_t` is negative as soon as f gains less than
-        :math:`\alpha_t E_i(h_t)` on one group.
+    history_ : dict of str to ndarray of shape (n_iter_,)
+        ``"hypothesis_measure"``: :math:`\varphi_t = \sum_i D_t(i) E_i(h_t)`. ``"measure"``: mean
+        measure of :math:`f_t` on the training groups. ``"bound"``: Theorem 1, below which the
+        measure never is; vacuous (negative) from about the second round, since
+        :math:`\zeta^{\min}_t` is negative as soon as f gains less than :math:`\alpha_t E_i(h_t)`
+        on one group.
     group_weights_ : ndarray of shape (n_groups,)
         The final D, in the order of ``np.unique(groups)``.
     n_distinct_ : int
@@ -143,8 +145,8 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X, user = rng.normal(size=(300, 3)), rng.integers(20, size=300)
     >>> y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0.8).astype(int)
-    >>> clf = GroupAdaBoostClassifier(measure="f1", n_estimators=5).fit(X, y, groups=user)
-    >>> bool((clf.measure_ >= clf.bound_).all())
+    >>> clf = GroupAdaBoostClassifier(n_estimators=5).fit(X, y, groups=user)
+    >>> bool((clf.history_["measure"] >= clf.history_["bound"]).all())
     True
     """
 
@@ -152,10 +154,10 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
         self,
         estimator: Any = None,
         *,
-        measure: Any = "accuracy",
+        measure: Any = "f1",
         n_estimators: int = 50,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.measure = measure
@@ -163,9 +165,7 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "GroupAdaBoostClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "GroupAdaBoostClassifier":
         """Fit to labelled rows in groups.
 
         Parameters
@@ -180,38 +180,30 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
         -------
         self : GroupAdaBoostClassifier
         """
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         data = self._check_training(X, y, groups)
         n_classes = len(data.classes)
         measure = self._measure(n_classes)
         rng = check_random_state(self.random_state)
-        learner: WeakLearner
-        if isinstance(self.estimator, MeasureStumps):
-            learner = self.estimator.for_groups(measure, data.y_row, data.groups)
-        else:
-            learner = self._learner(n_classes)
-        run = learner.bind(data.X).start(n_classes, rng, resample=False)
-        rounds = self._boost(run, _Figure1(measure, data.y_row, data.groups, n_classes))
+        run = self._learner(data, measure).bind(data.X).start(n_classes, rng, resample=False)
+        rounds = _Figure1(measure, data.y_row, data.groups, n_classes)
+        boost(run, data.y_row, rounds, self.n_estimators)
         self.ensemble_ = run.combine(rounds.alphas)
+        self.n_iter_ = len(rounds.alphas)
         self.estimator_weights_ = np.array(rounds.alphas)
-        self.hypothesis_measure_ = np.array(rounds.phis)
-        self.measure_ = np.array(rounds.means)
-        self.bound_ = np.array(rounds.bounds)
+        self.history_ = {name: rounds.history(name) for name in rounds.values}
         self.group_weights_ = rounds.D
-        self.n_distinct_ = len(rounds.votes_seen)
+        self.n_distinct_ = len(rounds.outputs_seen)
         return self
 
-    def _boost(self, run: Run, rounds: _Figure1) -> _Figure1:
-        groups = rounds.groups
-        for _ in range(self.n_estimators):
-            weight_row = (rounds.D / groups.sizes)[groups.codes]
-            if rounds.round(run.fit(rounds.y_row, weight_row)):
-                break
-        return rounds
+    def _learner(self, data: GroupedRows, measure: GroupMeasure) -> WeakLearner:
+        if isinstance(self.estimator, MeasureStumps):
+            return self.estimator.for_groups(measure, data.y_row, data.groups)
+        names = getattr(self, "feature_names_in_", None)
+        return get_weak_learner(self.estimator, len(data.classes), feature_names=names)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Share of the weighted vote for each class: its order is right, its size no chance.
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """Share of the weighted vote for each class: right in order, not calibrated.
 
         Returns
         -------
@@ -221,9 +213,14 @@ class GroupAdaBoostClassifier(BoostedMeasureClassifier):
         total = max(float(self.estimator_weights_.sum()), np.finfo(float).tiny)
         if score.ndim == 1:
             positive = np.clip(0.5 + 0.5 * score / total, 0.0, 1.0)
-            return np.column_stack([1.0 - positive, positive])
+            return two_columns(positive)
         rest = 1.0 / (len(self.classes_) - 1)
         share = np.clip((score / total + rest) / (1.0 + rest), 0.0, None)
         if not self.estimator_weights_.any():  # every round's measure was zero: nobody votes
             share = np.ones_like(share)
         return share / share.sum(axis=1, keepdims=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = accepts_nan(self.estimator)
+        return tags

@@ -1,4 +1,4 @@
-"""Gradient boosting on the rows, by LightGBM's own objectives: the partner to beat."""
+"""Gradient boosting on the rows, by LightGBM's own objectives: the baseline to beat."""
 
 from typing import Any
 
@@ -6,12 +6,14 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise.boosting.hist_trees import lightgbm_input
-from groupwise.gbdt.lightgbm_engine import LightGBMModel
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input, thread_count
+from groupwise.inputs.parameters import check_choice, check_flag, check_number
 from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.metrics import MeasureLike
 from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["BoostedRowsClassifier"]
@@ -22,28 +24,31 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
 
     Parameters
     ----------
-    objective : {"logistic", "lambdarank"}, default="logistic"
+    loss : {"logistic", "lambdarank"}, default="logistic"
         ``"lambdarank"`` (two classes) raises the NDCG of each group. Its scores are an order and
         have no natural zero: for labels put it into a :class:`ThresholdTunedClassifier`.
     measure : str, GroupMeasure or callable, default="f1"
         What ``score`` reports; training does not see it.
     n_estimators : int, default=300
     learning_rate : float, default=0.05
-    max_leaves : int, default=31
-    min_leaf_rows : int, default=20
-    feature_fraction : float, default=0.5
+    max_leaf_nodes : int, default=31
+    min_samples_leaf : int, default=20
+    max_features : float, default=0.5
         Share of the features that a tree may use.
     balance_groups : bool, default=False
         Weigh rows by 1/m, so that every group counts once.
-    n_threads : int, default=None (all cores)
+    n_jobs : int, default=None
+        Threads. ``None``: all cores, or one for small tables, where more would only wait.
     group_column : str, default=None
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    model_ : LightGBMModel
-        ``model_.booster`` is the booster.
+    ensemble_ : PickledBooster
+        ``ensemble_.booster`` is the booster.
+    n_iter_ : int
+        Rounds grown; fewer than ``n_estimators`` where no split is left.
     n_groups_ : int
 
     References
@@ -64,34 +69,32 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
 
     def __init__(
         self,
-        objective: str = "logistic",
+        loss: str = "logistic",
         *,
-        measure: Any = "f1",
+        measure: MeasureLike = "f1",
         n_estimators: int = 300,
         learning_rate: float = 0.05,
-        max_leaves: int = 31,
-        min_leaf_rows: int = 20,
-        feature_fraction: float = 0.5,
+        max_leaf_nodes: int = 31,
+        min_samples_leaf: int = 20,
+        max_features: float = 0.5,
         balance_groups: bool = False,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
-        self.objective = objective
+        self.loss = loss
         self.measure = measure
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.min_leaf_rows = min_leaf_rows
-        self.feature_fraction = feature_fraction
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
         self.balance_groups = balance_groups
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "BoostedRowsClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "BoostedRowsClassifier":
         """Fit to labelled rows in groups.
 
         Parameters
@@ -106,41 +109,48 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         -------
         self : BoostedRowsClassifier
         """
-        if self.objective not in ("logistic", "lambdarank"):
-            raise ValueError(
-                f"objective must be 'logistic' or 'lambdarank', got {self.objective!r}"
-            )
+        self._check_parameters()
         data = self._check_training(X, y, groups)
         n_classes = len(data.classes)
         self._measure(n_classes)
-        if self.objective == "lambdarank" and n_classes > 2:
+        if self.loss == "lambdarank" and n_classes > 2:
             raise ValueError(f"lambdarank is for two classes here, y holds {n_classes}")
-        params = self._params(n_classes)
+        params = self._params(n_classes, thread_count(self.n_jobs, data.X))
         booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
-        n_rounds = booster.current_iteration()
-        self.model_ = LightGBMModel(booster.model_to_string(), n_rounds, self.n_threads)
+        self.n_iter_ = booster.current_iteration()
+        self.ensemble_ = PickledBooster(booster.model_to_string(), self.n_iter_, self.n_jobs)
         return self
 
-    def _params(self, n_classes: int) -> dict[str, Any]:
+    def _check_parameters(self) -> None:
+        check_choice("loss", self.loss, ("logistic", "lambdarank"))
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
+        check_number("learning_rate", self.learning_rate, "(0, inf)")
+        check_number("max_leaf_nodes", self.max_leaf_nodes, "[2, inf)", whole=True)
+        check_number("min_samples_leaf", self.min_samples_leaf, "[1, inf)", whole=True)
+        check_number("max_features", self.max_features, "(0, 1]")
+        check_flag("balance_groups", self.balance_groups)
+        check_number("n_jobs", self.n_jobs, "[1, inf)", whole=True, none=True)
+
+    def _params(self, n_classes: int, n_threads: int) -> dict[str, Any]:
         logistic = "binary" if n_classes == 2 else "multiclass"
         return {
-            "objective": logistic if self.objective == "logistic" else "lambdarank",
+            "objective": logistic if self.loss == "logistic" else "lambdarank",
             "num_class": 1 if n_classes == 2 else n_classes,
             "learning_rate": self.learning_rate,
-            "num_leaves": self.max_leaves,
-            "min_data_in_leaf": self.min_leaf_rows,
-            "feature_fraction": self.feature_fraction,
+            "num_leaves": self.max_leaf_nodes,
+            "min_data_in_leaf": self.min_samples_leaf,
+            "feature_fraction": self.max_features,
             "seed": int(check_random_state(self.random_state).randint(2**31 - 1)),
             "deterministic": True,
             "force_col_wise": True,
-            "num_threads": self.n_threads or 0,
+            "num_threads": n_threads,
             "verbosity": -1,
         }
 
     def _dataset(self, data: GroupedRows, params: dict[str, Any]) -> lgb.Dataset:
         groups = data.groups
         weight = (1.0 / groups.sizes)[groups.codes] if self.balance_groups else None
-        if self.objective == "logistic":
+        if self.loss == "logistic":
             return lgb.Dataset(lightgbm_input(data.X), data.y_row, weight=weight, params=params)
         order = groups.order  # LightGBM wants the rows of a query side by side
         return lgb.Dataset(
@@ -151,7 +161,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
             params=params,
         )
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """Raw score of each row.
 
         Returns
@@ -159,9 +169,9 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
         check_is_fitted(self)
-        return np.asarray(self.model_.score(check_rows(self, self._features(X))))
+        return np.asarray(self.ensemble_.score(check_rows(self, self._features(X))))
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
         """Class probabilities of each row; for ``"lambdarank"`` the logistic function of its score.
 
         Returns
@@ -174,7 +184,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         positive = expit(score)
         return np.column_stack([1.0 - positive, positive])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

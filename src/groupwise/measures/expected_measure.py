@@ -5,17 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.measures.base import BaseMeasureClassifier, fit_rows
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
-from groupwise.measures.counts import Accuracy, FBeta
-from groupwise.measures.expected import best_f_cuts, with_own_shares
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.summary import GroupMean
-from groupwise.model_selection import WholeGroupKFold
+from groupwise.measures.decision import best_f_cuts, with_own_shares
+from groupwise.measures.held_out import held_out_scores
+from groupwise.metrics import Accuracy, FBeta, GroupMean, GroupMeasure, MeasureLike
+from groupwise.model_selection import Splitter
 from groupwise.validation import GroupedRows, check_groups, check_rows, split_group_column
 
 __all__ = ["ExpectedMeasureClassifier"]
@@ -27,30 +29,33 @@ _STRENGTHS = (np.inf, 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 class ExpectedMeasureClassifier(BaseMeasureClassifier):
     r"""A row classifier whose groups are labelled for the largest expected measure.
 
-    The chances :math:`p_{ij}` of the rows come from any classifier (by default gradient boosting).
-    No single threshold on them is best for a mean of group measures: for F1 the best threshold of a
-    group is half of the F1 it can reach, so it differs from group to group. This classifier
-    computes, for every group, the expected F of calling its k most likely rows positive, exactly
-    for independent labels, and takes the best k (:func:`groupwise.measures.expected.best_f_cuts`).
+    The probabilities :math:`p_{ij}` of the rows come from any classifier (by default gradient
+    boosting). No single threshold on them is best for a mean of group measures: for F1 the best
+    threshold of a group is half of the F1 it can reach, so it differs from group to group. This
+    classifier computes, for every group, the expected F of calling its k most likely rows positive,
+    exactly for independent labels, and takes the best k
+    (:func:`groupwise.measures.decision.best_f_cuts`).
 
-    Before that, chances may be moved to the group's own share of positives, as far as its rows tell
-    (:func:`groupwise.measures.expected.with_own_shares`); how far is chosen on held-out groups. And
-    if no group was without positives in training, groups are taken to have at least one, and each
-    gets at least one row called positive.
+    Before that, probabilities may be moved to the group's own share of positives, as far as its
+    rows tell (:func:`groupwise.measures.decision.with_own_shares`); how far is chosen on held-out
+    groups. And if no group was without positives in training, groups are taken to have at least
+    one, and each gets at least one row called positive.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        With ``predict_proba``; ``None`` is :class:`BoostedRowsClassifier`. Its chances should be
-        honest (calibrated), for which scikit-learn's ``CalibratedClassifierCV`` can help.
+        With ``predict_proba``; ``None`` is :class:`BoostedRowsClassifier`. Its
+        probabilities should be calibrated, for which scikit-learn's ``CalibratedClassifierCV`` can
+        help.
     measure : str or GroupMeasure, default="f1"
         ``"f1"``, :class:`FBeta` or ``"accuracy"`` (whose best cut is one half everywhere).
     strength : float or "tuned", default="tuned"
         How many rows of the overall share of positives each group's own share starts with; ``inf``
-        takes the chances as they are. ``"tuned"`` takes the best mean measure of held-out groups
-        (``cv`` more fits); without groups it is ``inf``.
-    cv : int, default=3
-        Number of folds of whole groups for it.
+        takes the probabilities as they are. ``"tuned"`` takes the best mean measure of held-out
+        groups (``cv`` more fits); without groups it is ``inf``.
+    cv : int or splitter, default=3
+        Number of folds of whole groups for it, or a splitter that keeps groups whole and tests
+        every row once.
     group_column : str, default=None
     random_state : int, RandomState instance or None, default=None
         For the folds and the estimator.
@@ -60,6 +65,8 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
     classes_ : ndarray of shape (2,)
     estimator_ : classifier
         Fitted.
+    measure_ : GroupMeasure
+        What groups are decided for.
     share_ : float
         Share of positive rows in training.
     strength_ : float
@@ -73,7 +80,7 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
     -----
     ``predict``, ``decision_function`` and ``score`` take ``groups``. Without groups every row is
     decided on its own, by its most likely class, which is the same rule for a group of one row.
-    ``predict_proba`` gives the rows' chances, which no group changes.
+    ``predict_proba`` gives the rows' probabilities, which no group changes.
 
     References
     ----------
@@ -100,13 +107,13 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
-        measure: Any = "f1",
+        measure: MeasureLike = "f1",
         strength: float | str = "tuned",
-        cv: int = 3,
+        cv: int | Splitter = 3,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.measure = measure
@@ -116,7 +123,7 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None
     ) -> "ExpectedMeasureClassifier":
         """Fit to labelled rows in groups.
 
@@ -138,14 +145,15 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
                 "the best labelling is known for accuracy and F measures, not for "
                 f"{measure!r}; ThresholdTunedClassifier serves any measure"
             )
-        if self.strength != "tuned" and not float(self.strength) >= 0:
-            raise ValueError(f"strength must be 'tuned' or a number >= 0, got {self.strength!r}")
+        if self.strength != "tuned":
+            check_number("strength", self.strength, "[0, inf]")
         data = self._check_training(X, y, groups)
         self._check_two_classes()
         estimator = self._estimator()
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"{type(estimator).__name__} has no predict_proba")
         rng = check_random_state(self.random_state)
+        self.measure_ = measure
         self.share_ = float(data.y_row.mean())
         some_empty = bool((data.groups.sum(data.y_row) == 0).any())
         self.may_be_empty_ = some_empty and measure.without_positives == "count"
@@ -161,12 +169,9 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
             return float(self.strength), None
         if data.groups.n_groups == data.groups.n_rows:
             return np.inf, None
-        folds = WholeGroupKFold(self.cv, stratify=False, random_state=rng)
-        codes = data.groups.codes
-        log_odds = np.empty(len(codes))
-        for train, test in folds.split(codes, groups=codes):
-            model = fit_rows(self._estimator(), data.X[train], data.y_row[train], codes[train], rng)
-            log_odds[test] = _log_odds(model.predict_proba(data.X[test]))
+        log_odds = held_out_scores(
+            self._estimator(), data, _log_odds_of, cv=self.cv, random_state=rng
+        )
         means = {}
         for strength in _STRENGTHS:
             score_row = self._decide(log_odds, data.groups, measure, strength)
@@ -182,10 +187,10 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         cuts = best_f_cuts(expit(moved), groups, beta=measure.beta, may_be_empty=self.may_be_empty_)
         return moved - cuts.cut[groups.codes]
 
-    def _estimator(self) -> Any:
+    def _estimator(self) -> BaseEstimator:
         return BoostedRowsClassifier() if self.estimator is None else self.estimator
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
         """Class probabilities of each row, as the estimator gives them.
 
         Returns
@@ -195,7 +200,7 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         check_is_fitted(self)
         return self.estimator_.predict_proba(check_rows(self, self._features(X)))
 
-    def decision_function(self, X: Any, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
         """Log-odds of each row less the cut of its group: positive rows are above zero.
 
         Parameters
@@ -212,9 +217,9 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         if groups is None:
             return log_odds
         encoded = check_groups(groups, _num_samples(X))
-        return self._decide(log_odds, encoded, self._measure(2), self.strength_)
+        return self._decide(log_odds, encoded, self.measure_, self.strength_)
 
-    def predict(self, X: Any, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
+    def predict(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
         """Predict the class of each row, in view of its group.
 
         Parameters
@@ -230,7 +235,7 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         score_row = self.decision_function(X, groups)
         return self.classes_[(score_row > 0).astype(np.intp)]
 
-    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
         """Mean over groups of the measure.
 
         Parameters
@@ -246,13 +251,17 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         score_row = self.decision_function(X, groups)
         return self._mean_measure(y, score_row, self._groups_of(X, groups))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = self._estimator().__sklearn_tags__().input_tags
         tags.input_tags.sparse = inner.sparse
         tags.input_tags.allow_nan = inner.allow_nan
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _log_odds_of(model: Any, X: Rows) -> NDArray[Any]:
+    return _log_odds(model.predict_proba(X))
 
 
 def _log_odds(proba_row: NDArray[Any]) -> NDArray[Any]:

@@ -4,27 +4,65 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 
-from groupwise.boosting import Run, WeakLearner
-from groupwise.boosting.classifiers import vote_coding
-from groupwise.boosting.confidence import confident_learner, row_loss
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting import Rounds, accepts_nan, boost, get_weak_learner
+from groupwise.boosting.rounds import LEAST_ERROR, row_loss, step_size
+from groupwise.boosting.votes import cast, vote_proba
 from groupwise.groups import Groups
-from groupwise.majority.sboost import step_size
-from groupwise.measures.boosted import BoostedMeasureClassifier
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.summary import GroupMean
+from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.measures.base import BaseMeasureClassifier, StagedMeasureMixin
+from groupwise.metrics import GroupMean, GroupMeasure
 from groupwise.model_selection import WholeGroupShuffleSplit
 from groupwise.validation import GroupedRows
 
 __all__ = ["FocusedAdaBoostClassifier"]
 
-# A hypothesis without error would get an infinite weight; this is the smallest error it counts as.
-_LEAST_ERROR = 5e-11
+
+class _FocusedRounds(Rounds):
+    """AdaBoost in terms of margins (y f for two classes), and the groups' factor on the weights."""
+
+    values = ("measure",)
+
+    def __init__(
+        self,
+        measure: GroupMeasure,
+        y_row: NDArray[np.intp],
+        groups: Groups,
+        n_classes: int,
+        log_cost: NDArray[np.float64],
+        focus: float,
+    ):
+        super().__init__()
+        self.measure, self.y_row, self.groups, self.n_classes = measure, y_row, groups, n_classes
+        self.focus = focus
+        self.right, self.wrong = 1.0 / (n_classes - 1), -1.0 / (n_classes - 1) ** 2
+        self.f = np.zeros(len(y_row) if n_classes == 2 else (len(y_row), n_classes))
+        self.log_weight = log_cost  # of AdaBoost, without the groups' factor
+        self._weigh(log_cost)
+
+    def _weigh(self, log_weight: NDArray[Any]) -> None:
+        self.weight = np.exp(log_weight - log_weight.max())
+        self.weight_row = self.weight / self.weight.sum()
+
+    def update(self, output: NDArray[Any]) -> bool:
+        loss = row_loss(output, self.y_row)
+        error = float(self.weight @ loss / self.weight.sum())
+        alpha = step_size(error, self.n_classes)
+        if alpha <= 0:  # no better than a coin
+            return True
+        self.f = self.f + alpha * cast(output, self.n_classes)
+        self.log_weight = self.log_weight - alpha * (self.right * (1.0 - loss) + self.wrong * loss)
+        E = self.measure.of(self.y_row, self.f, self.groups)
+        # a group that the measure leaves out gets no extra focus
+        factor = self.focus * np.where(np.isnan(E), 1.0, E)
+        self._weigh(self.log_weight - factor[self.groups.codes])
+        self.record(alpha, measure=GroupMean()(E))
+        return error <= LEAST_ERROR
 
 
-class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
+class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
     r"""AdaBoost whose rows weigh by their group: the named improvement of AdaBoost.Group.
 
     .. math:: w_{ij} \propto \frac{c(y_{ij})}{m_i}\; e^{-\lambda E_i(f_t)}\;
@@ -51,12 +89,14 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         cost-sensitive AdaBoost.
     balance_groups : bool, default=True
         ``False`` leaves the factor 1/m out: with ``focus=0`` and ``cost=1`` this is AdaBoost.
-    hypotheses : {"hard", "confident"}, default="hard"
-        ``"confident"``: a hypothesis votes with its probabilities, so that each leaf of a tree has
+    hypotheses : {"hard", "soft"}, default="hard"
+        ``"soft"``: a hypothesis votes with its probabilities, so that each leaf of a tree has
         a step of its own; :math:`\epsilon_t` is then the mean probability of the wrong classes,
         whose :math:`\alpha_t` minimises a bound on the loss (Schapire and Singer 1999).
-    validation_fraction : float, default=None
-        Share of the groups to hold out; the rounds up to their best mean measure are kept.
+    early_stopping : bool, default=False
+        Hold groups out, and keep the rounds up to their best mean measure.
+    validation_fraction : float, default=0.2
+        Share of the groups to hold out.
     group_column : str, default=None
     random_state : int, RandomState instance or None, default=None
 
@@ -64,11 +104,13 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     ensemble_ : object
-    estimator_weights_ : ndarray of shape (n_rounds,)
-    measure_ : ndarray
-        Mean measure of the training groups after each round grown.
-    validation_measure_ : ndarray or None
-        The same of the held-out groups.
+    n_iter_ : int
+        Rounds kept.
+    estimator_weights_ : ndarray of shape (n_iter_,)
+        The :math:`\alpha_t`.
+    history_ : dict of str to ndarray
+        Of each round grown: ``"measure"``, the mean measure of the training groups; with
+        ``early_stopping`` also ``"validation_measure"``, that of the groups held out.
     n_groups_ : int
 
     References
@@ -83,7 +125,7 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
     >>> from groupwise.datasets.users import make_users
     >>> u = make_users(n_users=30, random_state=0)
     >>> clf = FocusedAdaBoostClassifier(n_estimators=10).fit(u.X, u.y, groups=u.groups)
-    >>> clf.measure_.shape
+    >>> clf.history_["measure"].shape
     (10,)
     """
 
@@ -97,9 +139,10 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         cost: float = 1.0,
         balance_groups: bool = True,
         hypotheses: str = "hard",
-        validation_fraction: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.measure = measure
@@ -108,12 +151,13 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         self.cost = cost
         self.balance_groups = balance_groups
         self.hypotheses = hypotheses
+        self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.group_column = group_column
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None
     ) -> "FocusedAdaBoostClassifier":
         """Fit to labelled rows in groups.
 
@@ -134,84 +178,55 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         n_classes = len(data.classes)
         measure = self._measure(n_classes)
         rng = check_random_state(self.random_state)
-        parts = self._parts(data.groups, rng)
-        X_train, y_train, groups_train = _take(data, parts[0])
-        run = self._learner(n_classes).bind(X_train).start(n_classes, rng, resample=False)
-        alphas, self.measure_ = self._boost(run, measure, y_train, groups_train, n_classes)
-        self.validation_measure_: NDArray[Any] | None = None
-        keep = len(alphas)
-        if len(parts) == 2 and keep:
-            X_held, y_held, groups_held = _take(data, parts[1])
-            stages = run.combine(alphas).staged_score(X_held)
-            values = [GroupMean()(measure.of(y_held, score, groups_held)) for score in stages]
-            self.validation_measure_ = np.array(values)
-            keep = int(np.argmax(values)) + 1
-        self.ensemble_ = run.combine(alphas[:keep])
-        self.estimator_weights_ = np.array(alphas[:keep])
+        train, held_out = self._parts(data, rng)
+        names = getattr(self, "feature_names_in_", None)
+        learner = get_weak_learner(
+            self.estimator, n_classes, hypotheses=self.hypotheses, feature_names=names
+        )
+        run = learner.bind(train.X).start(n_classes, rng, resample=False)
+        log_cost = self._log_cost(train, n_classes)
+        rounds = _FocusedRounds(measure, train.y_row, train.groups, n_classes, log_cost, self.focus)
+        boost(run, train.y_row, rounds, self.n_estimators)
+        self.history_ = {"measure": rounds.history("measure")}
+        self.n_iter_ = len(rounds.alphas)
+        if held_out is not None:
+            stages = run.combine(rounds.alphas).staged_score(held_out.X)
+            values = [GroupMean()(measure.of(held_out.y_row, f, held_out.groups)) for f in stages]
+            self.history_["validation_measure"] = np.array(values)
+            self.n_iter_ = int(np.argmax(values)) + 1 if values else 0
+        self.estimator_weights_ = np.array(rounds.alphas[: self.n_iter_])
+        self.ensemble_ = run.combine(rounds.alphas[: self.n_iter_])
         return self
 
     def _check_parameters(self) -> None:
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
-        if not (np.isfinite(self.focus) and self.focus >= 0):
-            raise ValueError(f"focus must be a finite number >= 0, got {self.focus!r}")
-        if self.hypotheses not in ("hard", "confident"):
-            raise ValueError(f"hypotheses must be 'hard' or 'confident', got {self.hypotheses!r}")
-        if not (np.isfinite(self.cost) and self.cost > 0):
-            raise ValueError(f"cost must be a positive number, got {self.cost!r}")
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
+        check_number("focus", self.focus, "[0, inf)")
+        check_number("cost", self.cost, "(0, inf)")
+        check_choice("hypotheses", self.hypotheses, ("hard", "soft"))
+        check_flag("balance_groups", self.balance_groups)
+        check_flag("early_stopping", self.early_stopping)
+        check_number("validation_fraction", self.validation_fraction, "(0, 1)")
 
-    def _learner(self, n_classes: int) -> WeakLearner:
-        if self.hypotheses == "hard":
-            return super()._learner(n_classes)
-        return confident_learner(self._estimator(n_classes))
+    def _log_cost(self, data: GroupedRows, n_classes: int) -> NDArray[np.float64]:
+        """Logarithms of the first weights: c / m."""
+        log_cost = np.where(data.y_row == n_classes - 1, np.log(self.cost), 0.0)
+        if self.balance_groups:
+            log_cost = log_cost - np.log(data.groups.sizes)[data.groups.codes]
+        return log_cost
 
-    def _parts(self, groups: Groups, rng: np.random.RandomState) -> list[Any]:
-        """Rows to train on, and those of the groups held out, if any."""
-        if self.validation_fraction is None:
-            return [slice(None)]
+    def _parts(
+        self, data: GroupedRows, rng: np.random.RandomState
+    ) -> tuple[GroupedRows, GroupedRows | None]:
+        """The rows to train on, and those of the groups held out, if any."""
+        if not self.early_stopping:
+            return data, None
         split = WholeGroupShuffleSplit(
             1, test_size=self.validation_fraction, stratify=False, random_state=rng
         )
-        return list(next(split.split(groups.codes, groups=groups.codes)))
+        train, test = next(split.split(data.groups.codes, groups=data.groups.codes))
+        return _take(data, train), _take(data, test)
 
-    def _boost(
-        self,
-        run: Run,
-        measure: GroupMeasure,
-        y_row: NDArray[np.intp],
-        groups: Groups,
-        n_classes: int,
-    ) -> tuple[list[float], NDArray[Any]]:
-        """The rounds, in terms of margins (y f for two classes)."""
-        right, wrong = 1.0 / (n_classes - 1), -1.0 / (n_classes - 1) ** 2
-        coding = vote_coding(n_classes)
-        start = np.where(y_row == n_classes - 1, np.log(self.cost), 0.0)
-        if self.balance_groups:
-            start = start - np.log(groups.sizes)[groups.codes]
-        log_weight = start
-        score = np.zeros(len(y_row) if n_classes == 2 else (len(y_row), n_classes))
-        alphas: list[float] = []
-        means: list[float] = []
-        for _ in range(self.n_estimators):
-            weight = np.exp(log_weight - log_weight.max())
-            output = run.fit(y_row, weight / weight.sum())
-            loss = row_loss(output, y_row)
-            error = float(weight @ loss / weight.sum())
-            alpha = step_size(error, n_classes, 0.0)
-            if alpha <= 0:  # no better than chance
-                break
-            score = score + alpha * (coding[output] if output.ndim == 1 else output @ coding)
-            start = start - alpha * (right * (1.0 - loss) + wrong * loss)
-            E = measure.of(y_row, score, groups)
-            # a group that the measure leaves out gets no extra focus
-            log_weight = start - self.focus * np.where(np.isnan(E), 1.0, E)[groups.codes]
-            alphas.append(alpha)
-            means.append(GroupMean()(E))
-            if error <= _LEAST_ERROR:
-                break
-        return alphas, np.array(means)
-
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
         r"""AdaBoost's estimate: for two classes :math:`1 / (1 + e^{-2f(x)})`.
 
         Of the weighted rows it was trained on, that is: costs and focus move it.
@@ -220,12 +235,14 @@ class FocusedAdaBoostClassifier(BoostedMeasureClassifier):
         -------
         proba : ndarray of shape (n_rows, n_classes)
         """
-        score = self.decision_function(X)
-        if score.ndim == 1:
-            score = np.column_stack([-score, score])
-        return softmax(score / (len(self.classes_) - 1), axis=1)
+        return vote_proba(self.decision_function(X), 1.0 / (len(self.classes_) - 1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = accepts_nan(self.estimator)
+        return tags
 
 
-def _take(data: GroupedRows, rows: Any) -> tuple[Any, NDArray[np.intp], Groups]:
-    groups = data.groups if isinstance(rows, slice) else Groups(data.groups.codes[rows])
-    return data.X[rows], data.y_row[rows], groups
+def _take(data: GroupedRows, rows: NDArray[np.intp]) -> GroupedRows:
+    groups = Groups(data.groups.codes[rows])
+    return GroupedRows(data.X[rows], data.y_row[rows], groups, data.classes)

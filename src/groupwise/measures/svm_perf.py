@@ -8,26 +8,26 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, hstack, issparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
-from groupwise.measures._cutting_planes import minimise
-from groupwise.measures._separation import (
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.measures.base import BaseMeasureClassifier
+from groupwise.measures.separation import (
     AccuracyOracle,
     GroupF1Oracle,
-    Oracle,
     PrecisionOracle,
     ROCOracle,
 )
-from groupwise.measures.base import BaseMeasureClassifier
-from groupwise.measures.counts import Accuracy, FBeta
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.ranking import PrecisionAtK, ROCArea
+from groupwise.metrics import Accuracy, FBeta, GroupMeasure, PrecisionAtK, ROCArea
+from groupwise.solvers.cutting_planes import Oracle, minimise
 from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["SVMPerfClassifier"]
 
-_TRAINED_FOR = ("accuracy", "f1", "group_f1", "precision_at_k", "rocarea")
+_TRAINED_FOR = ("accuracy", "f1", "group_f1", "precision_at_k", "roc_area")
 
 
 class SVMPerfClassifier(BaseMeasureClassifier):
@@ -44,7 +44,7 @@ class SVMPerfClassifier(BaseMeasureClassifier):
 
     Parameters
     ----------
-    measure : {"accuracy", "f1", "group_f1", "precision_at_k", "rocarea"}, default="f1"
+    measure : {"accuracy", "f1", "group_f1", "precision_at_k", "roc_area"}, default="f1"
         All but ``"group_f1"`` judge all rows together, as the original does; ``score`` still
         reports the mean over groups. ``"accuracy"`` is the ordinary support vector machine with
         hinge loss.
@@ -68,7 +68,8 @@ class SVMPerfClassifier(BaseMeasureClassifier):
     objective_ : float
     gap_ : float
         Duality gap over the objective: no plane is better by more.
-    n_cuts_ : int
+    n_iter_ : int
+        Cuts made.
     n_groups_ : int
 
     Notes
@@ -114,7 +115,7 @@ class SVMPerfClassifier(BaseMeasureClassifier):
     def _learns_from_groups(self) -> bool:  # type: ignore[override]
         return self.measure == "group_f1"
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "SVMPerfClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SVMPerfClassifier":
         """Fit to labelled rows in groups.
 
         Parameters
@@ -129,18 +130,21 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         -------
         self : SVMPerfClassifier
         """
-        if self.measure not in _TRAINED_FOR:
-            raise ValueError(f"measure must be one of {_TRAINED_FOR}, got {self.measure!r}")
-        if not self.C > 0:
-            raise ValueError(f"C must be a positive number, got {self.C!r}")
+        check_choice("measure", self.measure, _TRAINED_FOR)
+        check_number("C", self.C, "(0, inf)")
+        check_number("k", self.k, "[1, inf)", whole=True, none=True)
+        check_number("tol", self.tol, "(0, inf)")
+        check_number("max_cuts", self.max_cuts, "[1, inf)", whole=True)
         data = self._check_training(X, y, groups)
         self._check_two_classes()
         found = minimise(
             _with_ones(data.X), self._oracle(data), self.C, tol=self.tol, max_cuts=self.max_cuts
         )
-        if found.gap > self.tol:
+        proof = found.certificate
+        gap = proof.gap / max(proof.primal, 1e-300)
+        if found.status != "optimal":
             warnings.warn(
-                f"the duality gap is {found.gap:.2g} after {found.n_cuts} cuts, not {self.tol:g}; "
+                f"the duality gap is {gap:.2g} after {found.n_iter} cuts, not {self.tol:g}; "
                 "scale the features, lower C or raise max_cuts",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -155,14 +159,14 @@ class SVMPerfClassifier(BaseMeasureClassifier):
             )
         self.coef_ = found.coef[None, :-1]
         self.intercept_ = found.coef[-1:]
-        self.objective_, self.gap_, self.n_cuts_ = found.primal, found.gap, found.n_cuts
+        self.objective_, self.gap_, self.n_iter_ = proof.primal, gap, found.n_iter
         return self
 
     def _oracle(self, data: GroupedRows) -> Oracle:
         positive = data.y_row == 1
         if self.measure == "accuracy":
             return AccuracyOracle(positive)
-        if self.measure == "rocarea":
+        if self.measure == "roc_area":
             return ROCOracle(positive)
         if self.measure == "precision_at_k":
             k = int(positive.sum()) if self.k is None else self.k
@@ -174,10 +178,10 @@ class SVMPerfClassifier(BaseMeasureClassifier):
 
     def _measure(self, n_classes: int) -> GroupMeasure:
         """What ``score`` reports of each group."""
-        by_name = {"accuracy": Accuracy(), "precision_at_k": PrecisionAtK(), "rocarea": ROCArea()}
+        by_name = {"accuracy": Accuracy(), "precision_at_k": PrecisionAtK(), "roc_area": ROCArea()}
         return by_name.get(self.measure, FBeta())
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """Score of each row.
 
         Returns
@@ -188,8 +192,8 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         X = check_rows(self, self._features(X))
         return X @ self.coef_[0] + self.intercept_[0]
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The logistic function of the score: above one half where positive, but no chance.
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """The logistic function of the score: above one half where positive, not calibrated.
 
         Returns
         -------
@@ -198,13 +202,13 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         positive = expit(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
 
-def _with_ones(X: Any) -> Any:
+def _with_ones(X: Rows) -> Rows:
     """The rows with a constant column for the intercept."""
     ones = np.ones((X.shape[0], 1))
     if issparse(X):

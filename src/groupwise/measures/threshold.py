@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.groups import Groups
 from groupwise.measures.base import BaseMeasureClassifier, fit_rows
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
-from groupwise.measures.measure import GroupMeasure
-from groupwise.measures.summary import GroupMean
-from groupwise.model_selection import WholeGroupKFold
+from groupwise.measures.held_out import held_out_scores
+from groupwise.metrics import GroupMean, GroupMeasure, MeasureLike
+from groupwise.model_selection import Splitter
 from groupwise.validation import check_rows
 
 __all__ = ["ThresholdTunedClassifier", "best_threshold"]
@@ -61,8 +63,9 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         :class:`BoostedRowsClassifier`.
     measure : str, GroupMeasure or callable, default="f1"
         A measure of labels; one of an order has no use for a threshold.
-    cv : int, default=5
-        Number of folds of whole groups.
+    cv : int or splitter, default=5
+        Number of folds of whole groups, or a splitter that keeps groups whole and tests every row
+        once.
     group_column : str, default=None
     random_state : int, RandomState instance or None, default=None
         For the folds and the estimator.
@@ -73,7 +76,7 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
     estimator_ : classifier
         Fitted to all groups.
     threshold_ : float
-        On the estimator's ``decision_function`` (or its chance of the second class).
+        On the estimator's ``decision_function`` (or its probability of the second class).
     held_out_measure_ : float
         Mean measure of the held-out groups at the threshold; a little too good, as the threshold
         was chosen by it.
@@ -93,12 +96,12 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
-        measure: Any = "f1",
-        cv: int = 5,
+        measure: MeasureLike = "f1",
+        cv: int | Splitter = 5,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.measure = measure
@@ -106,9 +109,7 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "ThresholdTunedClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "ThresholdTunedClassifier":
         """Fit to labelled rows in groups.
 
         Parameters
@@ -127,22 +128,17 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         self._check_two_classes()
         measure = self._measure(2)
         rng = check_random_state(self.random_state)
-        codes = data.groups.codes
-        folds = WholeGroupKFold(self.cv, stratify=False, random_state=rng)
-        score_row = np.empty(len(codes))
-        for train, test in folds.split(codes, groups=codes):
-            model = fit_rows(self._estimator(), data.X[train], data.y_row[train], codes[train], rng)
-            score_row[test] = _score(model, data.X[test])
+        score_row = held_out_scores(self._estimator(), data, _score, cv=self.cv, random_state=rng)
         self.threshold_, self.held_out_measure_ = best_threshold(
             data.y_row, score_row, data.groups, measure
         )
-        self.estimator_ = fit_rows(self._estimator(), data.X, data.y_row, codes, rng)
+        self.estimator_ = fit_rows(self._estimator(), data.X, data.y_row, data.groups.codes, rng)
         return self
 
-    def _estimator(self) -> Any:
+    def _estimator(self) -> BaseEstimator:
         return BoostedRowsClassifier() if self.estimator is None else self.estimator
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """The estimator's score of each row, less the threshold.
 
         Returns
@@ -152,8 +148,8 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         check_is_fitted(self)
         return _score(self.estimator_, check_rows(self, self._features(X))) - self.threshold_
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The logistic function of the decision: above one half where positive, but no chance.
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """The logistic function of the decision: above one half where positive, not calibrated.
 
         Returns
         -------
@@ -162,7 +158,7 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         positive = expit(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = self._estimator().__sklearn_tags__().input_tags
         tags.input_tags.sparse = inner.sparse
@@ -171,7 +167,7 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         return tags
 
 
-def _score(model: Any, X: Any) -> NDArray[Any]:
+def _score(model: Any, X: MatrixLike) -> NDArray[Any]:
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))
     return model.predict_proba(X)[:, 1]

@@ -2,10 +2,13 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from groupwise._typing import Ids, MatrixLike
+from groupwise.plotting.axes import figure_of, new_axes
 from groupwise.validation import check_groups
 
 __all__ = ["MarginsDisplay"]
@@ -50,7 +53,14 @@ class MarginsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, groups: Any, which: Any, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids,
+        which: Any,
+        ax: Axes | None = None,
     ) -> "MarginsDisplay":
         """Draw a fitted model of two classes that has ``staged_decision_function``.
 
@@ -74,15 +84,15 @@ class MarginsDisplay:
 
     @classmethod
     def from_predictions(
-        cls, margins: dict[str, ArrayLike], *, step: int = 1, ax: Any = None
+        cls, margins: dict[str, ArrayLike], *, step: int = 1, ax: Axes | None = None
     ) -> "MarginsDisplay":
         """Draw margins that were computed before."""
         return cls(margins, step=step).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "MarginsDisplay":
+    def plot(self, ax: Axes | None = None) -> "MarginsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for number, (name, lines) in enumerate(self.margins.items()):
             rounds = 1 + self.step * np.arange(lines.shape[1])
             drawn = ax.plot(rounds, lines.T, color=f"C{number}", alpha=0.7, linewidth=1)
@@ -92,5 +102,5 @@ class MarginsDisplay:
         ax.set(xlabel="boosting round", ylabel="score towards the true label")
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

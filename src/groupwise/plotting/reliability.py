@@ -2,9 +2,14 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from groupwise._typing import Ids, MatrixLike
+from groupwise.metrics import ask
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -52,11 +57,30 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, n_bins: int = 10, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        n_bins: int = 10,
+        ax: Axes | None = None,
     ) -> "ReliabilityDisplay":
-        """Draw a fitted classifier on rows whose labels are known."""
+        """Draw a fitted classifier on rows whose labels are known.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        groups : array-like of shape (n_rows,), default=None
+            For models whose probabilities of rows depend on them.
+        n_bins : int, default=10
+        ax : Axes, default=None
+        """
+        predicted = ask(estimator, X, groups)
         return cls.from_predictions(
-            y, estimator.predict_proba(X), classes=estimator.classes_, n_bins=n_bins, ax=ax
+            y, predicted.proba_row, classes=predicted.classes, n_bins=n_bins, ax=ax
         )
 
     @classmethod
@@ -67,7 +91,7 @@ class ReliabilityDisplay:
         *,
         classes: ArrayLike,
         n_bins: int = 10,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> "ReliabilityDisplay":
         """Draw probabilities that were predicted before."""
         proba = np.asarray(proba_row, dtype=float)
@@ -77,10 +101,10 @@ class ReliabilityDisplay:
         n, sure, right = (np.bincount(place, w, minlength=n_bins) for w in (None, top, hit))
         return cls(n, sure, right).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "ReliabilityDisplay":
+    def plot(self, ax: Axes | None = None) -> "ReliabilityDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(5, 5), layout="constrained").subplots()
+            ax = new_axes(5, 5)
         used = self.n > 0
         n, share = self.n[used], self.right[used] / self.n[used]
         low, high = _wilson(share, n)
@@ -98,7 +122,7 @@ class ReliabilityDisplay:
         )
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self
 
 

@@ -2,9 +2,13 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from groupwise._typing import Ids, MatrixLike
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["RoundsDisplay"]
 
@@ -41,21 +45,29 @@ class RoundsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, groups: Any = None, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        ax: Axes | None = None,
     ) -> "RoundsDisplay":
         """Draw the error of a fitted boosting model (one with ``staged_score``) on given groups."""
         errors = [1.0 - score for score in estimator.staged_score(X, y, groups=groups)]
         return cls({type(estimator).__name__: errors}).plot(ax=ax)
 
     @classmethod
-    def from_predictions(cls, curves: dict[str, ArrayLike], *, ax: Any = None) -> "RoundsDisplay":
+    def from_predictions(
+        cls, curves: dict[str, ArrayLike], *, ax: Axes | None = None
+    ) -> "RoundsDisplay":
         """Draw errors that were computed before."""
         return cls(curves).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "RoundsDisplay":
+    def plot(self, ax: Axes | None = None) -> "RoundsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for name, curve in self.curves.items():
             rounds = np.arange(1, curve.shape[1] + 1)
             mean = curve.mean(axis=0)
@@ -69,5 +81,5 @@ class RoundsDisplay:
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

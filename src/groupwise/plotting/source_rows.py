@@ -2,11 +2,13 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from groupwise.groups import show
+from groupwise.plotting.axes import figure_of, new_axes
 from groupwise.validation import check_groups
 
 __all__ = ["SourceRowsDisplay"]
@@ -31,7 +33,8 @@ class SourceRowsDisplay:
     >>> from groupwise.plotting import SourceRowsDisplay
     >>> from groupwise.transfer import TrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = TrAdaBoostClassifier(n_estimators=5, target="target").fit(d.X, d.y, domains=d.domains)
+    >>> clf = TrAdaBoostClassifier(n_estimators=5, target_domain="target")
+    >>> clf = clf.fit(d.X, d.y, domains=d.domains)
     >>> SourceRowsDisplay.from_estimator(clf, domains=d.domains).ax_.get_ylabel()
     'weight, in means of all rows'
     """
@@ -43,7 +46,7 @@ class SourceRowsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, domains: ArrayLike, ax: Any = None
+        cls, estimator: BaseEstimator, *, domains: ArrayLike, ax: Axes | None = None
     ) -> "SourceRowsDisplay":
         """Draw a fitted model that has ``row_weights_``.
 
@@ -63,15 +66,15 @@ class SourceRowsDisplay:
 
     @classmethod
     def from_predictions(
-        cls, weights: dict[str, ArrayLike], *, ax: Any = None
+        cls, weights: dict[str, ArrayLike], *, ax: Axes | None = None
     ) -> "SourceRowsDisplay":
         """Draw weights that were computed before."""
         return cls(weights).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "SourceRowsDisplay":
+    def plot(self, ax: Axes | None = None) -> "SourceRowsDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained").subplots()
+            ax = new_axes(6, 4)
         for name, weight in self.weights.items():
             if not len(weight):
                 raise ValueError(f"domain {show(name)} has no rows")
@@ -85,5 +88,5 @@ class SourceRowsDisplay:
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

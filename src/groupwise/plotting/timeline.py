@@ -2,12 +2,15 @@
 
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import show
-from groupwise.validation import check_groups
+from groupwise.metrics import ask
+from groupwise.plotting.axes import figure_of, new_axes
 
 __all__ = ["TimelineDisplay"]
 
@@ -66,7 +69,13 @@ class TimelineDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, groups: Any, group: Any, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        *,
+        groups: Ids,
+        group: Any,
+        ax: Axes | None = None,
     ) -> "TimelineDisplay":
         """Draw what a fitted classifier says of one group's rows.
 
@@ -81,19 +90,15 @@ class TimelineDisplay:
             One of ``groups``.
         ax : Axes, default=None
         """
-        proba_row = estimator.predict_proba(X)
-        encoded = check_groups(groups, len(proba_row))
+        predicted = ask(estimator, X, groups)
+        encoded = predicted.groups
         code = [position for position, name in enumerate(encoded.names) if name == group]
         if not code:
             raise ValueError(f"there is no group {show(group)}")
         rows = np.flatnonzero(encoded.codes == code[0])
-        label = estimator.predict_groups_proba(X, encoded)[code[0]].argmax()
-        weight = proba_row[rows, label]
+        weight = predicted.proba_row[rows, predicted.proba_group[code[0]].argmax()]
         return cls(
-            estimator.classes_[proba_row[rows].argmax(axis=1)],
-            weight / weight.sum(),
-            classes=estimator.classes_,
-            name=group,
+            predicted.y_row[rows], weight / weight.sum(), classes=predicted.classes, name=group
         ).plot(ax=ax)
 
     @classmethod
@@ -104,15 +109,15 @@ class TimelineDisplay:
         *,
         classes: Any = None,
         name: Any = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> "TimelineDisplay":
         """Draw predictions that were made before."""
         return cls(predicted, weight, classes=classes, name=name).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "TimelineDisplay":
+    def plot(self, ax: Axes | None = None) -> "TimelineDisplay":
         """Draw on the given axes, or on a new figure."""
         if ax is None:
-            ax = matplotlib.figure.Figure(figsize=(7, 2.2), layout="constrained").subplots()
+            ax = new_axes(7, 2.2)
         position = np.arange(len(self.predicted))
         for number, label in enumerate(self.classes):
             here = self.predicted == label
@@ -125,5 +130,5 @@ class TimelineDisplay:
             ax.set_title(f"group {self.name}")
         ax.legend(title="predicted", frameon=False)
         self.ax_ = ax
-        self.figure_ = ax.figure
+        self.figure_ = figure_of(ax)
         return self

@@ -12,7 +12,6 @@ from groupwise.presence.fixed_pool import FixedPool
 from groupwise.presence.lpboost import LPBoostClassifier
 from groupwise.presence.mi_svm import MISVMClassifier
 from groupwise.presence.miles import MILESClassifier
-from groupwise.presence.rule import Presence
 from groupwise.presence.set_kernel import SetKernelClassifier
 from groupwise.presence.stumps import Stumps
 from groupwise.presence.vote import GroupVoteClassifier
@@ -30,7 +29,6 @@ __all__ = [
     "LPBoostClassifier",
     "MILESClassifier",
     "MISVMClassifier",
-    "Presence",
     "SetKernelClassifier",
     "Stumps",
     "share_kernels",

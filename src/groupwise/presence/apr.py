@@ -1,18 +1,20 @@
 """Axis-parallel rectangles by iterated discrimination (Dietterich, Lathrop, Lozano-Perez 1997)."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise.presence._partner import Bags, BinaryPresenceClassifier, dense
+from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise.inputs.parameters import check_number
+from groupwise.presence.bags import Bags
+from groupwise.presence.base import BasePresenceClassifier, dense
 
 __all__ = ["APRClassifier"]
 
 
-class APRClassifier(BinaryPresenceClassifier):
+class APRClassifier(BasePresenceClassifier):
     r"""An axis-parallel rectangle that every positive group reaches into and no negative row does.
 
     Three steps, the first two in turn until the features repeat.
@@ -27,6 +29,8 @@ class APRClassifier(BinaryPresenceClassifier):
       that in all features, as the one in which it lies furthest outside.
     - *Expand*: widen each side until a kernel density estimate of the positive groups' rows inside
       leaves out ``epsilon`` of its mass.
+
+    The score of a row is how far inside the rectangle it lies, in shares of the sides.
 
     Parameters
     ----------
@@ -82,7 +86,7 @@ class APRClassifier(BinaryPresenceClassifier):
         self.max_iter = max_iter
         self.group_column = group_column
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "APRClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "APRClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -97,34 +101,24 @@ class APRClassifier(BinaryPresenceClassifier):
         -------
         self : APRClassifier
         """
-        if not (0 < self.tau < 1 and 0 < self.epsilon < 1):
-            raise ValueError(
-                f"tau and epsilon must be in (0, 1), got {self.tau!r} and {self.epsilon!r}"
-            )
-        if not self.margin >= 0:
-            raise ValueError(f"margin must be a number >= 0, got {self.margin!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        bags = self._bags(X, y, groups)
-        X = dense(bags.X)
-        deviation = X.std(axis=0)
-        bags.X = X / np.where(deviation > 0, deviation, 1.0)
-        self.features_, chosen, self.n_iter_ = _iterate(bags, self.margin, self.max_iter)
-        low, high = _box(X[np.ix_(chosen, self.features_)])
-        rows = X[np.ix_(bags.positive_row, self.features_)]
+        check_number("margin", self.margin, "[0, inf)")
+        check_number("tau", self.tau, "(0, 1)")
+        check_number("epsilon", self.epsilon, "(0, 1)")
+        check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
+        bags = self._check_bags(X, y, groups)
+        values = dense(bags.X)
+        deviation = values.std(axis=0)
+        scaled = replace(bags, X=values / np.where(deviation > 0, deviation, 1.0))
+        self.features_, chosen, self.n_iter_ = _iterate(scaled, self.margin, self.max_iter)
+        low, high = _box(values[np.ix_(chosen, self.features_)])
+        rows = values[np.ix_(bags.positive_row, self.features_)]
         inside = ((rows >= low) & (rows <= high)).all(axis=1)
         self.lower_, self.upper_ = _expand(rows[inside], low, high, self.tau, self.epsilon)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """How far inside the rectangle a row lies, in shares of its sides; negative outside.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        rows = dense(self._rows(X))[:, self.features_]
+    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+        """How far inside the rectangle a row lies, in shares of its sides; negative outside."""
+        rows = dense(X)[:, self.features_]
         side = np.maximum(self.upper_ - self.lower_, np.finfo(float).tiny)
         inside = np.minimum(rows - self.lower_, self.upper_ - rows) / side
         return np.clip(inside.min(axis=1), -30.0, 30.0)
@@ -144,7 +138,7 @@ def _iterate(
     return features, chosen, n_rounds
 
 
-def _box(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _box(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return rows.min(axis=0), rows.max(axis=0)
 
 
@@ -165,7 +159,7 @@ def _grow(bags: Bags, features: NDArray[np.intp]) -> NDArray[np.intp]:
     return rows[min((_grow_from(int(start), X, group) for start in starts), key=judge)]
 
 
-def _grow_from(start: int, X: NDArray[Any], group: NDArray[np.intp]) -> NDArray[np.intp]:
+def _grow_from(start: int, X: NDArray[np.float64], group: NDArray[np.intp]) -> NDArray[np.intp]:
     """Greedy growth with exchanges, from one row; rows lie group after group."""
     first = np.flatnonzero(np.diff(group, prepend=-1))
     chosen = np.full(len(first), -1)
@@ -190,8 +184,8 @@ def _grow_from(start: int, X: NDArray[Any], group: NDArray[np.intp]) -> NDArray[
 
 
 def _boxes_of_others(
-    X: NDArray[Any], chosen: NDArray[np.intp]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    X: NDArray[np.float64], chosen: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For every group the rectangle around the rows chosen for the others."""
     taken = np.flatnonzero(chosen >= 0)
     inside = X[chosen[taken]]
@@ -205,7 +199,10 @@ def _boxes_of_others(
 
 
 def _discriminate(
-    negative: NDArray[Any], low: NDArray[Any], high: NDArray[Any], margin: float
+    negative: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    margin: float,
 ) -> NDArray[np.intp]:
     """Features that strongly exclude the negative rows, until none is left that can be excluded."""
     beyond = np.maximum(np.maximum(low - negative, negative - high), 0.0)
@@ -220,8 +217,12 @@ def _discriminate(
 
 
 def _expand(
-    rows: NDArray[Any], low: NDArray[Any], high: NDArray[Any], tau: float, epsilon: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    rows: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    tau: float,
+    epsilon: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sides that leave out the mass epsilon of a Gaussian density estimate, half on either side."""
     least = 1e-9 * (1.0 + np.maximum(np.abs(low), np.abs(high)))
     width = np.maximum((high - low) / 2.0 / float(ndtri(0.5 + 0.5 * tau)), least)

@@ -2,19 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import euclidean_distances
 
+from groupwise._typing import Rows
+from groupwise.boosting import HardLearner
+from groupwise.inputs.parameters import check_number
+from groupwise.presence.program.pool import WholePool
 from groupwise.presence.stumps import BoundStumps, Stumps, StumpSum
+from groupwise.recipes import Recipe
 
 __all__ = ["BallSum", "Balls"]
 
 
-class Balls(BaseEstimator):
+class Balls(HardLearner, Recipe):
     r"""All thresholded RBF features :math:`h(x) = \pm\mathrm{sign}(\theta - |x - c|)` as a pool.
 
     A Gaussian of any width around c, cut at any height, is a ball; so the pool holds every
@@ -41,36 +45,38 @@ class Balls(BaseEstimator):
         self.n_centres = n_centres
         self.max_radii = max_radii
 
-    def bind(self, X: Any) -> "BoundBalls":
+    def bind(self, X: Rows) -> "BoundBalls":
         """Measure the rows' distances to the centres."""
-        if self.n_centres < 1:
-            raise ValueError(f"n_centres must be at least 1, got {self.n_centres!r}")
+        check_number("n_centres", self.n_centres, "[1, inf)", whole=True)
         n = min(self.n_centres, X.shape[0])
         centres = X[np.linspace(0, X.shape[0] - 1, n).astype(np.intp)]
         return BoundBalls(centres, Stumps(self.max_radii).bind(_distances(X, centres)))
 
 
-def _distances(X: Any, centres: Any) -> NDArray[Any]:
+def _distances(X: Rows, centres: Rows) -> NDArray[np.float64]:
     if not centres.shape[0]:  # a sum of no balls, where none is better than chance
         return np.empty((X.shape[0], 0))
     return euclidean_distances(X, centres)
 
 
-class BoundBalls:
+@dataclass(frozen=True)
+class BoundBalls(WholePool):
     """Balls around given centres, as stumps on distances."""
 
-    def __init__(self, centres: Any, stumps: BoundStumps):
-        self.centres = centres
-        self.stumps = stumps
-        self.blocks, self.values, self.family = stumps.blocks, stumps.values, stumps.family
+    centres: Rows
+    stumps: BoundStumps
 
-    def combine(self, numbers: NDArray[np.intp], weight: NDArray[Any]) -> "BallSum":
+    def blocks(self, weight: csr_array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        return self.stumps.blocks(weight)
+
+    def values(self, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
+        return self.stumps.values(numbers)
+
+    def family(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+        return self.stumps.family(numbers)
+
+    def combine(self, numbers: NDArray[np.intp], weight: NDArray[np.float64]) -> "BallSum":
         return BallSum(self.centres, self.stumps.combine(numbers, weight))
-
-    def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> Any:
-        run = self.stumps.start(n_classes, rng, resample=resample)
-        run.pool = self
-        return run
 
 
 @dataclass(frozen=True)
@@ -84,18 +90,21 @@ class BallSum:
         On the distances to the centres; a row *outside* gets the weight.
     """
 
-    centres: Any
+    centres: Rows
     stumps: StumpSum
 
     @property
-    def weight(self) -> NDArray[Any]:
+    def weight(self) -> NDArray[np.float64]:
         """Weights of the balls."""
         return self.stumps.weight
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[np.float64]:
         used, position = np.unique(self.stumps.feature, return_inverse=True)
         local = StumpSum(position, self.stumps.threshold, self.stumps.weight)
         return local.score(_distances(X, self.centres[used]))
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:
         yield from self.stumps.staged_score(_distances(X, self.centres))
+
+    def tail(self, first: int) -> "BallSum":
+        return BallSum(self.centres, self.stumps.tail(first))

@@ -1,18 +1,18 @@
 """Citation-kNN: neighbours, and those who call one a neighbour (Wang and Zucker 2000)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.kernels.sets import hausdorff_distances
-from groupwise.presence._partner import GroupLevelClassifier
+from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
 __all__ = ["CitationKNNClassifier"]
 
 
-class CitationKNNClassifier(GroupLevelClassifier):
+class CitationKNNClassifier(GroupScoreMixin, BasePresenceClassifier):
     r"""Votes of a group's nearest training groups and of those that have it among their nearest.
 
     Groups lie as far apart as their two nearest rows, :math:`\min_{x \in A, z \in B} |x - z|`. The
@@ -55,9 +55,7 @@ class CitationKNNClassifier(GroupLevelClassifier):
         self.n_citers = n_citers
         self.group_column = group_column
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "CitationKNNClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "CitationKNNClassifier":
         """Keep the rows, and measure how far training groups lie apart.
 
         Parameters
@@ -71,12 +69,11 @@ class CitationKNNClassifier(GroupLevelClassifier):
         -------
         self : CitationKNNClassifier
         """
-        if self.n_references < 0 or self.n_citers < 0 or self.n_references + self.n_citers == 0:
-            raise ValueError(
-                "n_references and n_citers must be at least 0 and not both 0, got "
-                f"{self.n_references!r} and {self.n_citers!r}"
-            )
-        bags = self._bags(X, y, groups)
+        check_number("n_references", self.n_references, "[0, inf)", whole=True)
+        check_number("n_citers", self.n_citers, "[0, inf)", whole=True)
+        if self.n_references + self.n_citers == 0:
+            raise ValueError("n_references and n_citers must be not both 0")
+        bags = self._check_bags(X, y, groups)
         self._X, self._sets, self._positive = bags.X, bags.groups, bags.y_group == 1
         distance = hausdorff_distances(bags.X, bags.groups, bags.X, bags.groups).copy()
         np.fill_diagonal(distance, np.inf)
@@ -85,7 +82,7 @@ class CitationKNNClassifier(GroupLevelClassifier):
         self._reach = np.sort(distance, axis=1)[:, at - 1] if at > 0 else np.full(len(distance), -1)
         return self
 
-    def _score_groups(self, X: Any, groups: Groups) -> NDArray[Any]:
+    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         distance = hausdorff_distances(X, groups, self._X, self._sets)
         positive = self._positive
         vote = np.where(positive, 1.0, -1.0)

@@ -1,21 +1,21 @@
 """Groups described by how far they lie from every training group (Cheplygina et al. 2015)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.kernels.sets import mean_least_distances
-from groupwise.presence._partner import GroupLevelClassifier
+from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
 __all__ = ["DissimilarityClassifier"]
 
 
-class DissimilarityClassifier(GroupLevelClassifier):
+class DissimilarityClassifier(GroupScoreMixin, BasePresenceClassifier):
     r"""Logistic regression on the distances of a group to all training groups.
 
     .. math:: d(A, B) = \frac{1}{|A|} \sum_{x \in A} \min_{z \in B} |x - z|
@@ -33,7 +33,7 @@ class DissimilarityClassifier(GroupLevelClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-    machine_ : Pipeline
+    classifier_ : Pipeline
         Of the scaled distances.
 
     Notes
@@ -59,9 +59,7 @@ class DissimilarityClassifier(GroupLevelClassifier):
         self.C = C
         self.group_column = group_column
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "DissimilarityClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "DissimilarityClassifier":
         """Keep the rows, and fit to the distances between training groups.
 
         Parameters
@@ -75,16 +73,15 @@ class DissimilarityClassifier(GroupLevelClassifier):
         -------
         self : DissimilarityClassifier
         """
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a finite number > 0, got {self.C!r}")
-        bags = self._bags(X, y, groups)
+        check_number("C", self.C, "(0, inf)")
+        bags = self._check_bags(X, y, groups)
         self._X, self._sets = bags.X, bags.groups
         machine = make_pipeline(StandardScaler(), LogisticRegression(C=self.C, max_iter=1000))
-        self.machine_ = machine.fit(self._distances(bags.X, bags.groups), bags.y_group)
+        self.classifier_ = machine.fit(self._distances(bags.X, bags.groups), bags.y_group)
         return self
 
-    def _distances(self, X: Any, groups: Groups) -> NDArray[Any]:
+    def _distances(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         return np.hstack(mean_least_distances(X, groups, self._X, self._sets))
 
-    def _score_groups(self, X: Any, groups: Groups) -> NDArray[Any]:
-        return self.machine_.decision_function(self._distances(X, groups))
+    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
+        return self.classifier_.decision_function(self._distances(X, groups))

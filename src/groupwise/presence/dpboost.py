@@ -7,23 +7,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.presence._base import BaseProgramBooster
-from groupwise.presence._candidates import (
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.inputs.parameters import check_number
+from groupwise.presence.base import BasePresenceClassifier
+from groupwise.presence.candidates import (
     Candidates,
     candidates_of_labels,
     check_candidates,
+    find_background,
     is_table,
 )
-from groupwise.presence._disjunctions import Disjunctions, presence
-from groupwise.presence._order import Arranged, arrange
-from groupwise.presence._pool import bind_pool
-from groupwise.presence._program import Settings, Solved, solve
+from groupwise.presence.canonical_order import CanonicalOrder, canonical_order
+from groupwise.presence.program import (
+    CutSettings,
+    Disjunctions,
+    ProgramSettings,
+    SolvedProgram,
+    bind_pool,
+    example_cost,
+    margin_proba,
+    present_rows,
+    solve_program,
+    used_hypotheses,
+)
+from groupwise.presence.stumps import Stumps
+from groupwise.rules import Presence
 from groupwise.validation import split_group_column
 
 __all__ = ["DPBoostClassifier"]
 
 
-class DPBoostClassifier(BaseProgramBooster):
+class DPBoostClassifier(BasePresenceClassifier):
     r"""Disjunctive programming boosting: a positive group needs one positive row, its witness.
 
     With :math:`f(x) = \sum_k a_k h_k(x)`, DPBoost minimises
@@ -55,7 +69,7 @@ class DPBoostClassifier(BaseProgramBooster):
         The class that a group has only if *all* of its rows have it; its rows are then examples of
         their own. ``None``: groups of every class promise one row only. ``"auto"``: the first of
         two classes (multiple-instance learning), ``None`` for more.
-    n_starts : int, default=0
+    n_restarts : int, default=0
         Random choices of witnesses tried beside those of the relaxation, with and without cuts.
         They help on small sets and cost time on large ones.
     cut_rounds : int, default=10
@@ -71,7 +85,7 @@ class DPBoostClassifier(BaseProgramBooster):
         Seconds for everything; what has been proven by then is reported. A fit that ran out of time
         depends on the machine.
     tol : float, default=1e-6
-    n_asked : int, default=200
+    max_queries : int, default=200
         Largest number of hypotheses asked of a weak learner; pools have no limit.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
@@ -80,8 +94,9 @@ class DPBoostClassifier(BaseProgramBooster):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensembles_ : list
-        One ensemble of weighted hypotheses; with three or more classes one for each.
+    ensemble_ : ProgramEnsemble
+        The weighted hypotheses: ``ensemble_.outputs`` holds one sum for two classes, else one for
+        each class.
     estimator_weights_ : ndarray of shape (n_hypotheses,)
         The weights a that are not zero.
     lower_bound_, upper_bound_ : float
@@ -123,6 +138,8 @@ class DPBoostClassifier(BaseProgramBooster):
     True
     """
 
+    _multi_class = True
+
     def __init__(
         self,
         estimator: Any = None,
@@ -132,16 +149,16 @@ class DPBoostClassifier(BaseProgramBooster):
         relaxation: str = "cuts",
         exact: bool = False,
         background: Any = "auto",
-        n_starts: int = 0,
+        n_restarts: int = 0,
         cut_rounds: int = 10,
         n_reductions: int | None = 60,
         max_disjuncts: int | None = 16,
         max_effort: float | None = 5e7,
         time_limit: float | None = None,
         tol: float = 1e-6,
-        n_asked: int = 200,
+        max_queries: int = 200,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.nu = nu
@@ -149,18 +166,18 @@ class DPBoostClassifier(BaseProgramBooster):
         self.relaxation = relaxation
         self.exact = exact
         self.background = background
-        self.n_starts = n_starts
+        self.n_restarts = n_restarts
         self.cut_rounds = cut_rounds
         self.n_reductions = n_reductions
         self.max_disjuncts = max_disjuncts
         self.max_effort = max_effort
         self.time_limit = time_limit
         self.tol = tol
-        self.n_asked = n_asked
+        self.max_queries = max_queries
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "DPBoostClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "DPBoostClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -176,62 +193,83 @@ class DPBoostClassifier(BaseProgramBooster):
         -------
         self : DPBoostClassifier
         """
-        self._check_parameters()
+        check_number("nu", self.nu, "(0, 1]")
+        check_number("C", self.C, "(0, inf)", none=True)
+        check_number("time_limit", self.time_limit, "[0, inf]", none=True)
+        check_number("max_queries", self.max_queries, "[1, inf)", whole=True)
         settings = self._settings()
         deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         data = self._check_candidates(X, y, groups)
-        arranged = arrange(data.X, data.sort_key, data.groups)
+        background = find_background(self.background, data.classes)
+        ordered = canonical_order(data.X, data.sort_key, data.groups)
+        learner = Stumps(32) if self.estimator is None else self.estimator
         rng = check_random_state(self.random_state)
-        pool = bind_pool(self._learner(), data.X[arranged.order], rng, self.n_asked)
-        problem = self._problem(data, arranged)
-        self._finish(solve(problem, pool, settings, rng, deadline), arranged, problem)
+        pool = bind_pool(learner, data.X[ordered.order], rng, self.max_queries)
+        problem = self._problem(data, ordered, background)
+        solved = solve_program(problem, pool, settings, rng, deadline)
+        self.rule_ = Presence(background)
+        self.ensemble_, self.estimator_weights_ = used_hypotheses(
+            solved.master, solved.incumbent.weight
+        )
+        self.witnesses_ = _witnesses(solved.incumbent.witness, ordered, problem)
+        self._store_proof(solved)
         return self
 
-    def _check_candidates(self, X: Any, y: Any, groups: Any) -> Candidates:
-        """Let data in, with one candidate per group or a table of them."""
+    def _check_candidates(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Candidates:
+        """Check training data, with one candidate per group or a table of them."""
         if not is_table(y):
             return candidates_of_labels(self._check_training(X, y, groups))
-        X, groups = split_group_column(X, self.group_column, groups)
-        data = check_candidates(self, X, y, groups)
+        features, groups = split_group_column(X, self.group_column, groups)
+        data = check_candidates(self, features, y, groups)
         self.classes_, self.n_groups_ = data.classes, data.groups.n_groups
         self._fitted_with_groups = groups is not None
         return data
 
-    def _problem(self, data: Candidates, arranged: Arranged) -> Disjunctions:
-        table = data.table[arranged.group]
-        background = self._background()
+    def _problem(
+        self, data: Candidates, ordered: CanonicalOrder, background: int | None
+    ) -> Disjunctions:
+        table = data.table[ordered.group]
         whole = np.zeros(len(table), dtype=bool)
         if background is not None:
             whole = table[:, background] & (table.sum(axis=1) == 1)
-        return presence(table, arranged.groups, whole, self._cost(data.groups.n_groups))
+        cost = example_cost(self.nu, self.C, data.groups.n_groups)
+        return present_rows(table, ordered.groups, whole, cost)
 
-    def _finish(self, solved: Solved, arranged: Arranged, problem: Disjunctions) -> None:
-        self._store(solved.master, solved.incumbent.weight)
+    def _store_proof(self, solved: SolvedProgram) -> None:
         self.lower_bound_, self.upper_bound_ = solved.bound, solved.incumbent.cost
         self.gap_ = max(0.0, 1.0 - solved.bound / solved.incumbent.cost)
         self.n_reductions_, self.n_active_reductions_ = solved.n_made, solved.n_active
         self.n_columns_, self.n_nodes_ = len(solved.master.columns), solved.n_nodes
-        self.duality_gap_ = solved.duality_gap
-        self.witnesses_ = self._witnesses(solved.incumbent.witness, arranged, problem)
+        self.duality_gap_ = abs(solved.certificate.relative_gap)
 
-    def _witnesses(
-        self, witness: NDArray[np.intp], arranged: Arranged, problem: Disjunctions
-    ) -> NDArray[np.intp]:
-        row = problem.row[problem.first_margin[witness]]
-        group = arranged.groups.codes[row]
-        out = np.full(arranged.groups.n_groups, -1, dtype=np.intp)
-        single = np.bincount(group, minlength=len(out)) == 1
-        out[arranged.group[group[single[group]]]] = arranged.order[row[single[group]]]
-        return out
+    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+        return self.ensemble_.score(X)
 
-    def _settings(self) -> Settings:
-        return Settings(
+    def _proba(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
+        return margin_proba(score)
+
+    def _settings(self) -> ProgramSettings:
+        return ProgramSettings(
             relaxation=self.relaxation,
             exact=self.exact,
-            n_starts=self.n_starts,
-            cut_rounds=self.cut_rounds,
-            n_reductions=self.n_reductions,
-            max_disjuncts=self.max_disjuncts,
-            max_effort=self.max_effort,
-            tol=self.tol,
+            n_restarts=self.n_restarts,
+            cuts=CutSettings(
+                n_rounds=self.cut_rounds,
+                n_reductions=self.n_reductions,
+                max_disjuncts=self.max_disjuncts,
+                max_effort=self.max_effort,
+                tol=self.tol,
+            ),
         )
+
+
+def _witnesses(
+    witness: NDArray[np.intp], ordered: CanonicalOrder, problem: Disjunctions
+) -> NDArray[np.intp]:
+    """The given row that carries each given group; -1 where more than one example is of it."""
+    row = problem.row[problem.first_margin[witness]]
+    group = ordered.groups.codes[row]
+    out = np.full(ordered.groups.n_groups, -1, dtype=np.intp)
+    single = np.bincount(group, minlength=len(out)) == 1
+    out[ordered.group[group[single[group]]]] = ordered.order[row[single[group]]]
+    return out

@@ -1,21 +1,23 @@
 """EM-DD: a point that all positive groups come near (Zhang and Goldman 2001)."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise.presence._partner import Bags, BinaryPresenceClassifier, dense
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.inputs.parameters import check_number
+from groupwise.presence.bags import Bags
+from groupwise.presence.base import BasePresenceClassifier, dense
 
 __all__ = ["EMDDClassifier"]
 
 _LEAST = 1e-9
 
 
-class EMDDClassifier(BinaryPresenceClassifier):
+class EMDDClassifier(BasePresenceClassifier):
     r"""Diverse density by expectation and maximisation, from many starting points.
 
     A row is positive with probability :math:`p(x) = e^{-d(x)}`,
@@ -29,7 +31,7 @@ class EMDDClassifier(BinaryPresenceClassifier):
 
     Parameters
     ----------
-    n_starts : int, default=10
+    n_restarts : int, default=10
         Rows of positive groups to start from.
     max_iter : int, default=10
         Rounds from each start.
@@ -45,8 +47,8 @@ class EMDDClassifier(BinaryPresenceClassifier):
         t and s.
     reach_ : float
         The d up to which a row is positive.
-    loss_ : float
-        Negative log-likelihood of the training groups.
+    neg_log_likelihood_ : float
+        Of the training groups.
     n_iter_ : int
         Rounds of the kept run.
 
@@ -66,18 +68,18 @@ class EMDDClassifier(BinaryPresenceClassifier):
 
     def __init__(
         self,
-        n_starts: int = 10,
+        n_restarts: int = 10,
         *,
         max_iter: int = 10,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
-        self.n_starts = n_starts
+        self.n_restarts = n_restarts
         self.max_iter = max_iter
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "EMDDClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "EMDDClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -92,47 +94,38 @@ class EMDDClassifier(BinaryPresenceClassifier):
         -------
         self : EMDDClassifier
         """
-        for name in ("n_starts", "max_iter"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        bags = self._bags(X, y, groups)
-        bags.X = dense(bags.X)
+        check_number("n_restarts", self.n_restarts, "[1, inf)", whole=True)
+        check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
+        bags = self._check_bags(X, y, groups)
+        bags = replace(bags, X=dense(bags.X))
         rng = check_random_state(self.random_state)
         candidates = np.flatnonzero(bags.positive_row)
-        n_starts = min(self.n_starts, len(candidates))
+        n_starts = min(self.n_restarts, len(candidates))
         spread = bags.X.std(axis=0)
         scale = 1.0 / (np.where(spread > 0, spread, 1.0) * np.sqrt(bags.X.shape[1]))
         runs = [
             _climb(bags, bags.X[row], scale, self.max_iter)
             for row in rng.choice(candidates, n_starts, replace=False)
         ]
-        self.loss_, theta, self.n_iter_ = min(runs, key=lambda run: run[0])
+        self.neg_log_likelihood_, theta, self.n_iter_ = min(runs, key=lambda run: run[0])
         self.point_, self.scale_ = np.split(theta, 2)
         nearest = -bags.groups.max(-_distance(bags.X, theta))
         self.reach_ = _best_reach(nearest, bags.y_group == 1)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """How much nearer to the point a row is than the reach.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        rows = self._rows(X)
-        rows = dense(rows)
-        return self.reach_ - _distance(rows, np.concatenate([self.point_, self.scale_]))
+    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+        """How much nearer to the point a row is than the reach."""
+        return self.reach_ - _distance(dense(X), np.concatenate([self.point_, self.scale_]))
 
 
-def _distance(X: NDArray[Any], theta: NDArray[Any]) -> NDArray[Any]:
+def _distance(X: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
     point, scale = np.split(theta, 2)
     return (((X - point) * scale) ** 2).sum(axis=1)
 
 
 def _loss(
-    theta: NDArray[Any], X: NDArray[Any], positive: NDArray[np.bool_]
-) -> tuple[float, NDArray[Any]]:
+    theta: NDArray[np.float64], X: NDArray[np.float64], positive: NDArray[np.bool_]
+) -> tuple[float, NDArray[np.float64]]:
     """Negative log-likelihood of chosen rows, and its gradient."""
     point, scale = np.split(theta, 2)
     centred = X - point
@@ -145,8 +138,8 @@ def _loss(
 
 
 def _climb(
-    bags: Bags, start: NDArray[Any], scale: NDArray[Any], max_iter: int
-) -> tuple[float, NDArray[Any], int]:
+    bags: Bags, start: NDArray[np.float64], scale: NDArray[np.float64], max_iter: int
+) -> tuple[float, NDArray[np.float64], int]:
     """Take every group's nearest row and fit to those, while the loss falls."""
     theta, best, n_rounds = np.concatenate([start, scale]), np.inf, 0
     positive = bags.y_group == 1
@@ -164,7 +157,7 @@ def _climb(
     return best, theta, n_rounds
 
 
-def _best_reach(nearest: NDArray[Any], positive: NDArray[np.bool_]) -> float:
+def _best_reach(nearest: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """The threshold with the fewest errors; among equals the one nearest to p = 1/2."""
     values = np.unique(nearest)
     cuts = np.concatenate([[values[0] / 2], 0.5 * (values[1:] + values[:-1]), [values[-1] * 2 + 1]])

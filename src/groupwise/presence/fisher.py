@@ -1,23 +1,23 @@
 """Groups described by how they would change a density of all rows (Wei, Wu and Zhou 2014)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.kernels.shared import shareable
-from groupwise.presence._partner import GroupLevelClassifier, dense
+from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin, dense
 
 __all__ = ["FisherVectorClassifier"]
 
 _LEAST_SHARE = 1e-10  # of the variance, for a direction to count
 
 
-class FisherVectorClassifier(GroupLevelClassifier):
+class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     r"""Logistic regression on Fisher vectors.
 
     A mixture of K Gaussians with diagonal covariances is fitted to the principal components of all
@@ -51,7 +51,7 @@ class FisherVectorClassifier(GroupLevelClassifier):
     directions_ : ndarray of shape (n_features, n_kept)
         The principal components.
     mixture_ : GaussianMixture
-    machine_ : LogisticRegression
+    classifier_ : LogisticRegression
 
     References
     ----------
@@ -77,7 +77,7 @@ class FisherVectorClassifier(GroupLevelClassifier):
         energy: float = 1.0,
         C: float = 10.0,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_parts = n_parts
         self.energy = energy
@@ -85,9 +85,7 @@ class FisherVectorClassifier(GroupLevelClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "FisherVectorClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "FisherVectorClassifier":
         """Fit the density of all rows, then a classifier of the groups' vectors.
 
         Parameters
@@ -102,13 +100,10 @@ class FisherVectorClassifier(GroupLevelClassifier):
         -------
         self : FisherVectorClassifier
         """
-        if self.n_parts < 1:
-            raise ValueError(f"n_parts must be at least 1, got {self.n_parts!r}")
-        if not 0 < self.energy <= 1:
-            raise ValueError(f"energy must be in (0, 1], got {self.energy!r}")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a finite number > 0, got {self.C!r}")
-        bags = self._bags(X, y, groups)
+        check_number("n_parts", self.n_parts, "[1, inf)", whole=True)
+        check_number("energy", self.energy, "(0, 1]")
+        check_number("C", self.C, "(0, inf)")
+        bags = self._check_bags(X, y, groups)
         rows = dense(bags.X)
         self.mean_ = rows.mean(axis=0)
         self.directions_ = _principal_directions(rows - self.mean_, self.energy)
@@ -121,24 +116,24 @@ class FisherVectorClassifier(GroupLevelClassifier):
             random_state=check_random_state(self.random_state),
         ).fit(projected)
         vectors = self._vectors(bags.X, bags.groups)
-        self.machine_ = LogisticRegression(C=self.C, max_iter=2000).fit(vectors, bags.y_group)
+        self.classifier_ = LogisticRegression(C=self.C, max_iter=2000).fit(vectors, bags.y_group)
         return self
 
-    def _project(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def _project(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return (rows - self.mean_) @ self.directions_
 
-    def _vectors(self, X: Any, groups: Groups) -> NDArray[Any]:
+    def _vectors(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         vectors = fisher_vectors(self._project(dense(X)), groups, self.mixture_)
         vectors = np.sign(vectors) * np.sqrt(np.abs(vectors))
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.where(length > 0, length, 1.0)
 
-    def _score_groups(self, X: Any, groups: Groups) -> NDArray[Any]:
-        return self.machine_.decision_function(self._vectors(X, groups))
+    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
+        return self.classifier_.decision_function(self._vectors(X, groups))
 
 
 def fisher_vectors(
-    X: NDArray[Any], groups: Groups, mixture: GaussianMixture
+    X: NDArray[np.float64], groups: Groups, mixture: GaussianMixture
 ) -> NDArray[np.float64]:
     """Mean scaled derivatives of the log-density of each group's rows, (n_groups, K (1 + 2 d))."""
     share = mixture.predict_proba(X)
@@ -152,7 +147,7 @@ def fisher_vectors(
 
 
 @shareable
-def _principal_directions(X: NDArray[Any], energy: float) -> NDArray[Any]:
+def _principal_directions(X: NDArray[np.float64], energy: float) -> NDArray[np.float64]:
     """As many as hold the energy, none of them without variance, at least one."""
     _, size, directions = np.linalg.svd(X, full_matrices=False)
     share = size**2 / max(float((size**2).sum()), np.finfo(float).tiny)

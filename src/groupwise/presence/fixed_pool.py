@@ -1,4 +1,4 @@
-"""A pool of hypotheses that somebody else has made."""
+"""A pool of given classifiers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,19 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from scipy.sparse import csr_array
 
-from groupwise.presence._pool import PoolRun
+from groupwise._typing import Rows
+from groupwise.boosting import HardLearner
+from groupwise.presence.program.pool import WholePool
+from groupwise.recipes import Recipe
 
-__all__ = ["FixedPool", "HypothesisSum"]
+__all__ = ["ClassifierSum", "FixedPool"]
 
 
-class FixedPool(BaseEstimator):
-    """Given hypotheses, each used as it is or negated.
+class FixedPool(HardLearner, Recipe):
+    """Given classifiers, each used as it is or negated.
 
     Parameters
     ----------
-    hypotheses : list
+    classifiers : list
         Fitted classifiers of the codes 0 and 1, or of -1 and +1: ``predict(X)`` above zero is a
         vote for the positive class.
 
@@ -34,56 +37,56 @@ class FixedPool(BaseEstimator):
     array([], dtype=float64)
     """
 
-    def __init__(self, hypotheses: list[Any]):
-        self.hypotheses = hypotheses
+    def __init__(self, classifiers: list[Any]):
+        self.classifiers = classifiers
 
-    def bind(self, X: Any) -> "_BoundFixed":
-        """Ask every hypothesis about the rows."""
-        if not self.hypotheses:
-            raise ValueError("FixedPool needs at least one hypothesis")
-        return _BoundFixed(list(self.hypotheses), _votes(self.hypotheses, X))
+    def bind(self, X: Rows) -> "BoundFixedPool":
+        """Have every classifier predict the rows."""
+        if not self.classifiers:
+            raise ValueError("classifiers must hold at least one classifier, got none")
+        return BoundFixedPool(list(self.classifiers), _votes(self.classifiers, X))
 
 
-def _votes(hypotheses: list[Any], X: Any) -> NDArray[Any]:
-    return np.column_stack([np.where(h.predict(X) > 0, 1.0, -1.0) for h in hypotheses])
+def _votes(classifiers: list[Any], X: Rows) -> NDArray[np.float64]:
+    return np.column_stack([np.where(c.predict(X) > 0, 1.0, -1.0) for c in classifiers])
 
 
 @dataclass(frozen=True)
-class _BoundFixed:
-    hypotheses: list[Any]
-    votes: NDArray[Any]
+class BoundFixedPool(WholePool):
+    """Given classifiers and their votes on the rows."""
 
-    def blocks(self, weight: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-        yield np.arange(len(self.hypotheses)), weight @ self.votes
+    classifiers: list[Any]
+    votes: NDArray[np.float64]
 
-    def values(self, numbers: NDArray[np.intp]) -> NDArray[Any]:
+    def blocks(self, weight: csr_array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        yield np.arange(len(self.classifiers)), weight @ self.votes
+
+    def values(self, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
         return self.votes[:, numbers]
 
     def family(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
         return numbers
 
-    def combine(self, numbers: NDArray[np.intp], weight: NDArray[Any]) -> "HypothesisSum":
-        chosen = [self.hypotheses[number] for number in numbers]
-        return HypothesisSum(chosen, np.asarray(weight, float))
-
-    def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> PoolRun:
-        if n_classes != 2 or resample:
-            raise ValueError("a pool votes between two classes, with weights, not resampling")
-        return PoolRun(self)
+    def combine(self, numbers: NDArray[np.intp], weight: NDArray[np.float64]) -> "ClassifierSum":
+        chosen = [self.classifiers[number] for number in numbers]
+        return ClassifierSum(chosen, np.asarray(weight, float))
 
 
 @dataclass(frozen=True)
-class HypothesisSum:
+class ClassifierSum:
     """Weighted classifiers."""
 
-    hypotheses: list[Any]
+    classifiers: list[Any]
     weight: NDArray[np.float64]
 
-    def score(self, X: Any) -> NDArray[Any]:
-        if not self.hypotheses:
+    def score(self, X: Rows) -> NDArray[np.float64]:
+        if not self.classifiers:
             return np.zeros((X.shape[0], *self.weight.shape[1:]))
-        return _votes(self.hypotheses, X) @ self.weight
+        return _votes(self.classifiers, X) @ self.weight
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        for end in range(1, len(self.hypotheses) + 1):
-            yield HypothesisSum(self.hypotheses[:end], self.weight[:end]).score(X)
+    def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:
+        for end in range(1, len(self.classifiers) + 1):
+            yield ClassifierSum(self.classifiers[:end], self.weight[:end]).score(X)
+
+    def tail(self, first: int) -> "ClassifierSum":
+        return ClassifierSum(self.classifiers[first:], self.weight[first:])

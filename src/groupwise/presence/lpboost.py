@@ -2,19 +2,31 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.presence._base import BaseProgramBooster
-from groupwise.presence._disjunctions import labelled_rows
-from groupwise.presence._master import Master
-from groupwise.presence._order import arrange
-from groupwise.presence._pool import bind_pool
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
+from groupwise.presence.base import BasePresenceClassifier
+from groupwise.presence.candidates import find_background
+from groupwise.presence.canonical_order import canonical_order
+from groupwise.presence.program import (
+    Master,
+    bind_pool,
+    example_cost,
+    labelled_rows,
+    margin_proba,
+    used_hypotheses,
+)
+from groupwise.presence.stumps import Stumps
+from groupwise.rules import Presence
 
 __all__ = ["LPBoostClassifier"]
 
 
-class LPBoostClassifier(BaseProgramBooster):
+class LPBoostClassifier(BasePresenceClassifier):
     r"""LPBoost with the 1-norm soft margin; every row takes its group's label.
 
     The ensemble :math:`f(x) = \sum_k a_k h_k(x)` minimises
@@ -41,8 +53,8 @@ class LPBoostClassifier(BaseProgramBooster):
         How rows decide for groups: see :class:`DPBoostClassifier`.
     tol : float, default=1e-6
         How far the largest score may exceed 1.
-    n_asked : int, default=200
-        Largest number of hypotheses asked of a weak learner; pools have no limit.
+    max_queries : int, default=200
+        How often a weak learner is asked for a hypothesis; pools have no limit.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -51,8 +63,9 @@ class LPBoostClassifier(BaseProgramBooster):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensembles_ : list
-        One ensemble of weighted hypotheses; with three or more classes one for each.
+    ensemble_ : ProgramEnsemble
+        The weighted hypotheses: ``ensemble_.outputs`` holds one sum for two classes, else one for
+        each class.
     estimator_weights_ : ndarray of shape (n_hypotheses,)
         The weights a that are not zero.
     lower_bound_, upper_bound_, gap_ : float
@@ -82,6 +95,7 @@ class LPBoostClassifier(BaseProgramBooster):
     """
 
     _learns_from_groups = False
+    _multi_class = True
 
     def __init__(
         self,
@@ -91,20 +105,20 @@ class LPBoostClassifier(BaseProgramBooster):
         C: float | None = None,
         background: Any = "auto",
         tol: float = 1e-6,
-        n_asked: int = 200,
+        max_queries: int = 200,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.nu = nu
         self.C = C
         self.background = background
         self.tol = tol
-        self.n_asked = n_asked
+        self.max_queries = max_queries
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "LPBoostClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "LPBoostClassifier":
         """Fit to rows and their labels.
 
         Parameters
@@ -119,24 +133,30 @@ class LPBoostClassifier(BaseProgramBooster):
         -------
         self : LPBoostClassifier
         """
-        self._check_parameters()
+        check_number("nu", self.nu, "(0, 1]")
+        check_number("C", self.C, "(0, inf)", none=True)
+        check_number("tol", self.tol, "(0, inf)")
+        check_number("max_queries", self.max_queries, "[1, inf)", whole=True)
         data = self._check_training(X, y, groups)
-        self._background()
-        order = arrange(data.X, data.y_row, data.groups.singletons(data.groups.n_rows)).order
+        self.rule_ = Presence(find_background(self.background, data.classes))
+        order = canonical_order(data.X, data.y_row, Groups.singletons(len(data.y_row))).order
+        learner = Stumps(32) if self.estimator is None else self.estimator
         rng = check_random_state(self.random_state)
-        pool = bind_pool(self._learner(), data.X[order], rng, self.n_asked)
-        problem = labelled_rows(data.y_row[order], self._cost(len(order)), len(data.classes))
-        master = Master(problem, pool)
+        pool = bind_pool(learner, data.X[order], rng, self.max_queries)
+        cost = example_cost(self.nu, self.C, len(order))
+        master = Master(labelled_rows(data.y_row[order], cost, len(data.classes)), pool)
         generated = master.generate(self.tol)
-        self._store(master, generated.point.weight)
+        weight = generated.point.weight
+        self.ensemble_, self.estimator_weights_ = used_hypotheses(master, weight)
         self.n_columns_ = len(master.columns)
         self.lower_bound_ = generated.bound
-        self.upper_bound_ = master.cost_of(generated.point.weight)
+        self.upper_bound_ = master.cost_of(weight)
         self.gap_ = max(0.0, 1.0 - self.lower_bound_ / self.upper_bound_)
-        self.duality_gap_ = generated.point.solution.gap
+        self.duality_gap_ = abs(generated.point.solution.certificate.relative_gap)
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
+    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+        return self.ensemble_.score(X)
+
+    def _proba(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
+        return margin_proba(score)

@@ -1,22 +1,23 @@
 """mi-SVM and MI-SVM (Andrews, Tsochantaridis and Hofmann 2002)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise.presence._machine import Machine, Plane, make_machine
-from groupwise.presence._partner import Bags, BinaryPresenceClassifier
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.presence.bags import Bags
+from groupwise.presence.base import BasePresenceClassifier
+from groupwise.presence.repeated_svm import KernelPlane, RepeatedSVM, make_repeated_svm
 
 __all__ = ["MISVMClassifier"]
 
-_VARIANTS = ("rows", "witness")
 
-
-class MISVMClassifier(BinaryPresenceClassifier):
+class MISVMClassifier(BasePresenceClassifier):
     r"""Support vector machines for presence: labels of rows, or witnesses, chosen in turn.
 
     ``variant="rows"`` is mi-SVM, which seeks labels for the rows of positive groups, at least one
@@ -39,9 +40,10 @@ class MISVMClassifier(BinaryPresenceClassifier):
     n_components : int, default=None
         Approximate the Gaussian by so many landmark features, with a linear machine: for tens of
         thousands of rows.
-    balanced : bool, default=True
-        Let positive and negative rows weigh the same in all, in every round; otherwise every row
-        weighs the same, as in the paper.
+    class_weight : {"balanced", None} or dict, default="balanced"
+        ``"balanced"``: positive and negative rows weigh the same in all, in every round. A dict has
+        the weight of each class; classes it does not name weigh 1. ``None``:
+        every row weighs the same, as in the paper.
     max_iter : int, default=30
         Rounds at most.
     group_column : str, default=None
@@ -80,22 +82,22 @@ class MISVMClassifier(BinaryPresenceClassifier):
         kernel: str = "rbf",
         width: float = 1.0,
         n_components: int | None = None,
-        balanced: bool = True,
+        class_weight: str | Mapping[Any, float] | None = "balanced",
         max_iter: int = 30,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.variant = variant
         self.C = C
         self.kernel = kernel
         self.width = width
         self.n_components = n_components
-        self.balanced = balanced
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "MISVMClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "MISVMClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -110,13 +112,15 @@ class MISVMClassifier(BinaryPresenceClassifier):
         -------
         self : MISVMClassifier
         """
-        if self.variant not in _VARIANTS:
-            raise ValueError(f"variant must be one of {_VARIANTS}, got {self.variant!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        bags = self._bags(X, y, groups)
+        check_choice("variant", self.variant, ("rows", "witness"))
+        check_number("C", self.C, "(0, inf)")
+        check_number("n_components", self.n_components, "[1, inf)", whole=True, none=True)
+        if not isinstance(self.class_weight, Mapping):
+            check_choice("class_weight", self.class_weight, ("balanced",), none=True)
+        check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
+        bags = self._check_bags(X, y, groups)
         rows = bags.X if self.variant == "rows" else _with_means(bags)
-        machine = make_machine(
+        machine = make_repeated_svm(
             rows,
             C=self.C,
             kernel=self.kernel,
@@ -125,31 +129,37 @@ class MISVMClassifier(BinaryPresenceClassifier):
             rng=check_random_state(self.random_state),
         )
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
-        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, self.balanced)
+        weight = _class_weight(self.class_weight, self.classes_)
+        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, weight)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Score of each row.
+    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+        return self.plane_.score(X)
 
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return self.plane_.score(self._rows(X))
+
+def _class_weight(
+    class_weight: str | Mapping[Any, float] | None, classes: NDArray[Any]
+) -> NDArray[np.float64] | None:
+    """Weight of a row of each class; ``None`` where it depends on how many there are."""
+    if class_weight == "balanced":
+        return None
+    given = class_weight if isinstance(class_weight, Mapping) else {}
+    return np.array([given.get(name, 1.0) for name in classes.tolist()])
 
 
 def _train(
-    machine: Machine, rows: NDArray[np.intp], target: NDArray[np.intp], balanced: bool
-) -> tuple[Plane, NDArray[Any]]:
-    """Train with a mean weight of one."""
-    if not balanced:
-        return machine.fit(rows, target, np.ones(len(target)))
-    n = np.bincount(target, minlength=2)
-    return machine.fit(rows, target, (len(target) / 2.0 / n)[target])
+    machine: RepeatedSVM,
+    rows: NDArray[np.intp],
+    target: NDArray[np.intp],
+    class_weight: NDArray[np.float64] | None,
+) -> tuple[KernelPlane, NDArray[np.float64]]:
+    """Train with the weights of the classes; balanced ones have a mean of one."""
+    if class_weight is None:
+        class_weight = len(target) / 2.0 / np.bincount(target, minlength=2)
+    return machine.fit(rows, target, class_weight[target])
 
 
-def _best_rows(score: NDArray[Any], bags: Bags) -> NDArray[np.intp]:
+def _best_rows(score: NDArray[np.float64], bags: Bags) -> NDArray[np.intp]:
     """The first of the best rows of each group."""
     top = bags.groups.spread(bags.groups.max(score)) == score
     rows = np.flatnonzero(top)
@@ -157,8 +167,8 @@ def _best_rows(score: NDArray[Any], bags: Bags) -> NDArray[np.intp]:
 
 
 def _choose_labels(
-    machine: Machine, bags: Bags, max_iter: int, balanced: bool
-) -> tuple[Plane, int]:
+    machine: RepeatedSVM, bags: Bags, max_iter: int, class_weight: NDArray[np.float64] | None
+) -> tuple[KernelPlane, int]:
     """mi-SVM: the rows of positive groups take the label of their score, the best one +1."""
     positive = bags.positive_row
     every = np.arange(len(positive))
@@ -166,13 +176,13 @@ def _choose_labels(
     seen: set[bytes] = set()
     while target.tobytes() not in seen and len(seen) < max_iter:  # new labels, not a circle
         seen.add(target.tobytes())
-        plane, score = _train(machine, every, target, balanced)
+        plane, score = _train(machine, every, target, class_weight)
         target = ((score > 0) & positive).astype(np.intp)
         target[_best_rows(score, bags)[bags.y_group == 1]] = 1
     return plane, len(seen)
 
 
-def _with_means(bags: Bags) -> Any:
+def _with_means(bags: Bags) -> Rows:
     """The rows, and the mean of each positive group behind them."""
     sizes = bags.groups.sizes
     codes = bags.groups.codes
@@ -189,8 +199,8 @@ def _with_means(bags: Bags) -> Any:
 
 
 def _choose_witnesses(
-    machine: Machine, bags: Bags, max_iter: int, balanced: bool
-) -> tuple[Plane, int]:
+    machine: RepeatedSVM, bags: Bags, max_iter: int, class_weight: NDArray[np.float64] | None
+) -> tuple[KernelPlane, int]:
     """MI-SVM: rows of negative groups, and of each positive group its mean, then its best row."""
     n_rows = bags.groups.n_rows
     negative = np.flatnonzero(~bags.positive_row)
@@ -200,6 +210,6 @@ def _choose_witnesses(
     while witness.tobytes() not in seen and len(seen) < max_iter:
         seen.add(witness.tobytes())
         rows = np.concatenate([negative, witness])
-        plane, score = _train(machine, rows, target, balanced)
+        plane, score = _train(machine, rows, target, class_weight)
         witness = _best_rows(score[:n_rows], bags)[bags.y_group == 1]
     return plane, len(seen)

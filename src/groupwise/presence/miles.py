@@ -1,20 +1,20 @@
 """MILES: groups described by their similarity to every training row (Chen, Bi and Wang 2006)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.svm import LinearSVC
 
+from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.kernels import Kernel, fit_kernel
 from groupwise.kernels.sets import largest_similarity
-from groupwise.presence._partner import GroupLevelClassifier
+from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
 __all__ = ["MILESClassifier"]
 
 
-class MILESClassifier(GroupLevelClassifier):
+class MILESClassifier(GroupScoreMixin, BasePresenceClassifier):
     r"""A sparse linear machine on the similarities of a group to all training rows.
 
     .. math:: m_k(A) = \max_{x \in A} \exp\!\big(-|x - x_k|^2 / 2\sigma^2\big), \qquad
@@ -74,7 +74,7 @@ class MILESClassifier(GroupLevelClassifier):
         self.n_rows = n_rows
         self.group_column = group_column
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> "MILESClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "MILESClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -88,11 +88,9 @@ class MILESClassifier(GroupLevelClassifier):
         -------
         self : MILESClassifier
         """
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a finite number > 0, got {self.C!r}")
-        if self.n_rows is not None and self.n_rows < 1:
-            raise ValueError(f"n_rows must be at least 1, got {self.n_rows!r}")
-        bags = self._bags(X, y, groups)
+        check_number("C", self.C, "(0, inf)")
+        check_number("n_rows", self.n_rows, "[1, inf)", whole=True, none=True)
+        bags = self._check_bags(X, y, groups)
         self.kernel_: Kernel = fit_kernel("rbf", self.width, bags.X)
         n = bags.X.shape[0] if self.n_rows is None else min(self.n_rows, bags.X.shape[0])
         rows = bags.X[np.linspace(0, bags.X.shape[0] - 1, n).astype(np.intp)]
@@ -106,7 +104,7 @@ class MILESClassifier(GroupLevelClassifier):
         self.intercept_ = float(machine.intercept_[0])
         return self
 
-    def _score_groups(self, X: Any, groups: Groups) -> NDArray[Any]:
+    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         if not len(self.coef_):
             return np.full(groups.n_groups, self.intercept_)
         features = largest_similarity(self.kernel_, X, groups, self.rows_)

@@ -1,23 +1,20 @@
 """Support vector machines on kernels between groups (Gaertner, Flach, Kowalczyk, Smola 2002)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.svm import SVC
 
+from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_choice, check_number
 from groupwise.kernels import Kernel, fit_kernel
 from groupwise.kernels.sets import set_kernel, set_norms
-from groupwise.presence._partner import GroupLevelClassifier
+from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
 __all__ = ["SetKernelClassifier"]
 
-_KINDS = ("normalised", "statistic")
 
-
-class SetKernelClassifier(GroupLevelClassifier):
+class SetKernelClassifier(GroupScoreMixin, BasePresenceClassifier):
     r"""A support vector machine on a kernel between groups.
 
     ``kind="normalised"``: the similarity of all pairs of rows, over the groups' norms,
@@ -76,9 +73,7 @@ class SetKernelClassifier(GroupLevelClassifier):
         self.width = width
         self.group_column = group_column
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "SetKernelClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SetKernelClassifier":
         """Fit to rows and their groups' labels.
 
         Parameters
@@ -92,11 +87,9 @@ class SetKernelClassifier(GroupLevelClassifier):
         -------
         self : SetKernelClassifier
         """
-        if self.kind not in _KINDS:
-            raise ValueError(f"kind must be one of {_KINDS}, got {self.kind!r}")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a finite number > 0, got {self.C!r}")
-        bags = self._bags(X, y, groups)
+        check_choice("kind", self.kind, ("normalised", "statistic"))
+        check_number("C", self.C, "(0, inf)")
+        bags = self._check_bags(X, y, groups)
         rows, sets = self._represent(bags.X, bags.groups)
         self.kernel_: Kernel = fit_kernel(self.kernel, self.width, rows)
         self._X, self._sets = rows, sets
@@ -107,17 +100,17 @@ class SetKernelClassifier(GroupLevelClassifier):
         self.intercept_ = float(machine.intercept_[0])
         return self
 
-    def _represent(self, X: Any, groups: Groups) -> tuple[Any, Groups]:
+    def _represent(self, X: Rows, groups: Groups) -> tuple[Rows, Groups]:
         """Rows in groups as they are, or one line of statistics per group."""
         if self.kind == "normalised":
             return X, groups
-        dense = X.toarray() if issparse(X) else X
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
         lines = np.hstack([-groups.max(-dense), groups.max(dense)])
         return lines, Groups.singletons(len(lines))
 
-    def _gram(self, rows: Any, groups: Groups) -> NDArray[Any]:
+    def _gram(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         cross = set_kernel(self.kernel_, rows, groups, self._X, self._sets)
         return cross / np.outer(set_norms(self.kernel_, rows, groups), self._norm)
 
-    def _score_groups(self, X: Any, groups: Groups) -> NDArray[Any]:
+    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         return self._gram(*self._represent(X, groups)) @ self.coef_ + self.intercept_

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from scipy.sparse import csr_array
 
-from groupwise.presence._pool import PoolRun
+from groupwise._typing import Rows
+from groupwise.boosting import HardLearner
+from groupwise.inputs.parameters import check_number
+from groupwise.presence.program.pool import WholePool
+from groupwise.recipes import Recipe
 
 __all__ = ["StumpSum", "Stumps"]
 
@@ -17,7 +19,7 @@ __all__ = ["StumpSum", "Stumps"]
 _BLOCK = 4_000_000
 
 
-class Stumps(BaseEstimator):
+class Stumps(HardLearner, Recipe):
     r"""All stumps :math:`h(x) = \pm\mathrm{sign}(x_j - \theta)` and the constant, as a pool.
 
     A search sorts nothing: features are turned into ranks once, the weights of the rows are counted
@@ -34,23 +36,22 @@ class Stumps(BaseEstimator):
     >>> import numpy as np
     >>> from groupwise.presence import LPBoostClassifier, Stumps
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> LPBoostClassifier(Stumps(), C=1.0).fit(X, y).ensemble_.threshold
+    >>> LPBoostClassifier(Stumps(), C=1.0).fit(X, y).ensemble_.outputs[0].threshold
     array([1.5])
     """
 
     def __init__(self, max_thresholds: int | None = None):
         self.max_thresholds = max_thresholds
 
-    def bind(self, X: Any) -> "BoundStumps":
+    def bind(self, X: Rows) -> "BoundStumps":
         """Rank the rows in every feature."""
-        if self.max_thresholds is not None and self.max_thresholds < 1:
-            raise ValueError(f"max_thresholds must be at least 1, got {self.max_thresholds!r}")
-        rows = X.toarray() if issparse(X) else np.asarray(X)
+        check_number("max_thresholds", self.max_thresholds, "[1, inf)", whole=True, none=True)
+        rows = X if isinstance(X, np.ndarray) else X.toarray()
         cuts = [_thresholds(rows[:, j], self.max_thresholds) for j in range(rows.shape[1])]
         return BoundStumps(rows, cuts)
 
 
-def _thresholds(column: NDArray[Any], most: int | None) -> NDArray[np.float64]:
+def _thresholds(column: NDArray[np.float64], most: int | None) -> NDArray[np.float64]:
     values = np.unique(column).astype(np.float64)
     middle = values[:-1] + 0.5 * (values[1:] - values[:-1])
     if most is not None and len(middle) > most:
@@ -61,10 +62,10 @@ def _thresholds(column: NDArray[Any], most: int | None) -> NDArray[np.float64]:
     return middle
 
 
-class BoundStumps:
+class BoundStumps(WholePool):
     """Stumps of given rows: number 0 is the constant +1, then feature by feature."""
 
-    def __init__(self, rows: NDArray[Any], cuts: list[NDArray[np.float64]]):
+    def __init__(self, rows: NDArray[np.float64], cuts: list[NDArray[np.float64]]):
         n_cuts = np.array([len(c) for c in cuts], dtype=np.intp)
         self.feature = np.concatenate([[0], np.repeat(np.arange(len(cuts)), n_cuts)])
         self.threshold = np.concatenate([[-np.inf], *cuts])
@@ -75,7 +76,7 @@ class BoundStumps:
         rank = [np.searchsorted(cuts[j], rows[:, j]) for j in useful]
         self._rank = np.column_stack(rank).astype(np.int32) if rank else None
 
-    def blocks(self, weight: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
+    def blocks(self, weight: csr_array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
         entries = weight.tocoo()
         line, row = entries.coords
         total = np.asarray(weight.sum(axis=1))
@@ -97,7 +98,7 @@ class BoundStumps:
 
     def _score(
         self, part: slice, line: NDArray, row: NDArray, value: NDArray, total: NDArray
-    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         assert self._rank is not None  # parts exist only where a feature varies
         sizes = self._sizes[part]
         start = np.concatenate([[0], np.cumsum(sizes)])
@@ -115,7 +116,7 @@ class BoundStumps:
         numbers = np.repeat(self._first[part], sizes) + within
         return numbers[keep], total[:, None] - 2.0 * below[:, keep]
 
-    def values(self, numbers: NDArray[np.intp]) -> NDArray[Any]:
+    def values(self, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
         out = np.ones((self.n_rows, len(numbers)))
         varies = np.flatnonzero(numbers > 0)
         if len(varies):
@@ -128,13 +129,8 @@ class BoundStumps:
     def family(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.where(numbers == 0, -1, self.feature[numbers])
 
-    def combine(self, numbers: NDArray[np.intp], weight: NDArray[Any]) -> "StumpSum":
+    def combine(self, numbers: NDArray[np.intp], weight: NDArray[np.float64]) -> "StumpSum":
         return StumpSum(self.feature[numbers], self.threshold[numbers], np.asarray(weight, float))
-
-    def start(self, n_classes: int, rng: np.random.RandomState, *, resample: bool) -> PoolRun:
-        if n_classes != 2 or resample:
-            raise ValueError("Stumps vote between two classes, with weights rather than resampling")
-        return PoolRun(self)
 
 
 @dataclass(frozen=True)
@@ -153,12 +149,15 @@ class StumpSum:
     threshold: NDArray[np.float64]
     weight: NDArray[np.float64]
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[np.float64]:
         columns = X[:, self.feature]
-        columns = columns.toarray() if issparse(columns) else columns
+        columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
         above = (columns > self.threshold).astype(np.float64)
         return above @ (2.0 * self.weight) - self.weight.sum(axis=0)
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:
         for end in range(1, len(self.weight) + 1):
             yield StumpSum(self.feature[:end], self.threshold[:end], self.weight[:end]).score(X)
+
+    def tail(self, first: int) -> "StumpSum":
+        return StumpSum(self.feature[first:], self.threshold[first:], self.weight[first:])

@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._compat import set_random_states
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
-from groupwise.groups import Groups
 from groupwise.presence.miles import MILESClassifier
 from groupwise.presence.set_kernel import SetKernelClassifier
 from groupwise.validation import check_rows
@@ -60,16 +60,14 @@ class GroupVoteClassifier(BaseGroupClassifier):
         *,
         scale: bool = True,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimators = estimators
         self.scale = scale
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "GroupVoteClassifier":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "GroupVoteClassifier":
         """Fit every member to the same rows and groups.
 
         Parameters
@@ -102,24 +100,22 @@ class GroupVoteClassifier(BaseGroupClassifier):
             self.estimators_.append(member.fit(rows, labels, groups=ids))
         return self
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Rows) -> Rows:
         return X if self._scaler is None else self._scaler.transform(X)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Mean of the members' class probabilities of each row."""
         check_is_fitted(self)
         rows = self._scaled(check_rows(self, self._features(X)))
         return np.mean([member.predict_proba(rows) for member in self.estimators_], axis=0)
 
-    def predict_groups_proba(
-        self, X: Any, groups: ArrayLike | Groups | None = None
-    ) -> NDArray[Any]:
+    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
         """Mean of the members' class probabilities of each group."""
         check_is_fitted(self)
         encoded = self._groups_of(X, groups)
         rows = self._scaled(check_rows(self, self._features(X)))
-        said = [member.predict_groups_proba(rows, encoded) for member in self.estimators_]
-        return np.mean(said, axis=0)
+        proba = [member.predict_groups_proba(rows, encoded) for member in self.estimators_]
+        return np.mean(proba, axis=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,19 +1,20 @@
 """The number of rows of each class is known per group (aggregate outputs, label proportions)."""
 
-from groupwise.proportions._base import share_error
-from groupwise.proportions._broadcast import broadcast
-from groupwise.proportions._decode import decode_counts
-from groupwise.proportions._input import EqualSharesWarning, class_counts
-from groupwise.proportions.counts import KernelCountClassifier
+from groupwise.proportions.broadcast import broadcast
+from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
+from groupwise.proportions.inputs import EqualSharesWarning, class_counts
+from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
-from groupwise.proportions.manifold import ManifoldAOCClassifier
-from groupwise.proportions.manifold_cv import ManifoldAOCClassifierCV
+from groupwise.proportions.manifold import (
+    ManifoldAOCClassifier,
+    ManifoldAOCClassifierCV,
+    ManifoldAOCRegressor,
+)
 from groupwise.proportions.mean_map import MeanMapClassifier
 from groupwise.proportions.mlp import MLPAOCClassifier
-from groupwise.proportions.regressor import ManifoldAOCRegressor
 from groupwise.proportions.svm import SVMAOCClassifier
 
 __all__ = [
@@ -32,5 +33,4 @@ __all__ = [
     "broadcast",
     "class_counts",
     "decode_counts",
-    "share_error",
 ]

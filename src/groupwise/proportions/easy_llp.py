@@ -1,16 +1,19 @@
 """EasyLLP: an unbiased loss for random groups."""
 
-from typing import Any
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
-from numpy.typing import NDArray
-
-from groupwise.proportions._input import AggregateRows
-from groupwise.proportions._mean_operator import MeanOperatorClassifier
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs.parameters import check_number
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.inputs import AggregateRows
+from groupwise.proportions.mean_operator import fit_mean_operator
 
 __all__ = ["EasyLLPClassifier"]
 
 
-class EasyLLPClassifier(MeanOperatorClassifier):
+class EasyLLPClassifier(BaseProportionsClassifier):
     r"""Every row gets its group's share as label, corrected so that random groups do no harm.
 
     A row of group g counts as class c with the weight
@@ -40,7 +43,7 @@ class EasyLLPClassifier(MeanOperatorClassifier):
 
     Attributes
     ----------
-    classes_, transduction_, transduction_proba_, model_, prior_, n_groups_
+    classes_, transduction_, transduction_proba_, function_, prior_, n_groups_
         As in :class:`ManifoldAOCClassifier`.
 
     Notes
@@ -62,6 +65,45 @@ class EasyLLPClassifier(MeanOperatorClassifier):
     ['a', 'b']
     """
 
-    def _mean_operator(self, phi: NDArray[Any], data: AggregateRows) -> NDArray[Any]:
-        weight = data.sizes[:, None] * (data.shares_group - data.prior) + data.prior
-        return weight.T @ data.groups.sum(phi)
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        width: float = 1.0,
+        n_components: int | None = None,
+        classes: ArrayLike | None = None,
+        group_column: str | None = None,
+        random_state: RandomState = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.width = width
+        self.n_components = n_components
+        self.classes = classes
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_number("C", self.C, "(0, inf)")
+
+    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+        self.function_, proba_row = fit_mean_operator(
+            data,
+            debiased_operator,
+            C=self.C,
+            kernel=self.kernel,
+            width=self.width,
+            n_components=self.n_components,
+            random_state=self.random_state,
+        )
+        return proba_row
+
+    def _proba(self, X: Rows) -> NDArray[np.float64]:
+        return softmax(self.function_.values(X), axis=1)
+
+
+def debiased_operator(phi: NDArray[np.float64], data: AggregateRows) -> NDArray[np.float64]:
+    """T with every row weighted by v of its group."""
+    weight = data.sizes[:, None] * (data.shares_group - data.prior) + data.prior
+    return weight.T @ data.groups.sum(phi)

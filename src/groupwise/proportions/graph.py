@@ -1,27 +1,29 @@
 """Graph only: soft labels that are smooth over neighbours and sum to what is known."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.neighbors import NearestNeighbors
 
+from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
+from groupwise.inputs.parameters import check_number
 from groupwise.kernels import NeighbourGraph
-from groupwise.proportions._input import AggregateRows
-from groupwise.proportions._selection import draw_folds
-from groupwise.proportions.manifold import SoftLabelClassifier, aggregate_targets
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.folds import draw_folds
+from groupwise.proportions.inputs import AggregateRows
+from groupwise.proportions.soft_labels import SoftLabelMixin, aggregate_targets
 
 __all__ = ["GraphAOCClassifier"]
 
 _RIDGE = 1e-5
 
 
-class GraphAOCClassifier(SoftLabelClassifier):
+class GraphAOCClassifier(SoftLabelMixin, BaseProportionsClassifier):
     r"""Soft labels from group counts and a neighbour graph alone, for very many rows.
 
-    .. math:: \min_f |A f - b|^2 + \gamma f' R f + 10^{-5} |f|^2
+    .. math:: \min_f |A f - b|^2 + \lambda f' R f + 10^{-5} |f|^2
 
     is a sparse linear system, solved by conjugate gradients: memory and time go with the number of
     rows, not its square. Soft labels of new rows are the mean of their nearest training rows'. b is
@@ -29,7 +31,7 @@ class GraphAOCClassifier(SoftLabelClassifier):
 
     Parameters
     ----------
-    gammas : tuple of float, default=(0.01, 0.1, 1, 10)
+    graph_weights : tuple of float, default=(0.01, 0.1, 1, 10)
         Weights of the graph to choose from, by the squared error of held-out groups' sums.
     graph : NeighbourGraph, default=None
         ``None``: ten neighbours, heat weights, normalised. For hundreds of thousands of rows
@@ -45,7 +47,7 @@ class GraphAOCClassifier(SoftLabelClassifier):
 
     Attributes
     ----------
-    gamma_ : float
+    graph_weight_ : float
         What was chosen.
     values_row_ : ndarray of shape (n_rows, n_outputs)
         Soft labels of the training rows.
@@ -72,15 +74,15 @@ class GraphAOCClassifier(SoftLabelClassifier):
 
     def __init__(
         self,
-        gammas: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0),
+        graph_weights: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0),
         *,
         graph: NeighbourGraph | None = None,
         n_neighbors: int = 5,
         classes: ArrayLike | None = None,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
-        self.gammas = gammas
+        self.graph_weights = graph_weights
         self.graph = graph
         self.n_neighbors = n_neighbors
         self.classes = classes
@@ -88,52 +90,55 @@ class GraphAOCClassifier(SoftLabelClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if len(self.gammas) == 0 or min(self.gammas) <= 0:
-            raise ValueError(f"gammas must be numbers > 0, got {self.gammas!r}")
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors!r}")
+        if len(self.graph_weights) == 0:
+            raise ValueError("graph_weights must hold at least one number, got none")
+        for weight in self.graph_weights:
+            check_number("graph_weights", weight, "(0, inf)")
+        check_number("n_neighbors", self.n_neighbors, "[1, inf)", whole=True)
 
-    def _fit_values(self, data: AggregateRows) -> NDArray[Any]:
+    def _fit_values(self, data: AggregateRows) -> NDArray[np.float64]:
         laplacian = (NeighbourGraph() if self.graph is None else self.graph).laplacian(data.X)
         target = aggregate_targets(data)
         prior = target.sum(axis=0) / data.groups.n_rows
         rest = target - data.sizes[:, None] * prior
-        self.gamma_ = float(self.gammas[0])
-        if len(self.gammas) > 1:
+        self.graph_weight_ = float(self.graph_weights[0])
+        if len(self.graph_weights) > 1:
             held_out = draw_folds(data.X, data.groups, target, 5, self.random_state)[0]
             errors = [
-                _held_out_error(data.groups, laplacian, rest, held_out, gamma)
-                for gamma in self.gammas
+                _held_out_error(data.groups, laplacian, rest, held_out, weight)
+                for weight in self.graph_weights
             ]
-            self.gamma_ = float(self.gammas[int(np.argmin(errors))])
+            self.graph_weight_ = float(self.graph_weights[int(np.argmin(errors))])
         known = np.ones(data.groups.n_groups)
-        self.values_row_ = prior + solve_graph(data.groups, laplacian, rest, known, self.gamma_)
+        self.values_row_ = prior + solve_graph(
+            data.groups, laplacian, rest, known, self.graph_weight_
+        )
         k = min(self.n_neighbors, data.groups.n_rows)
         self.neighbours_ = NearestNeighbors(n_neighbors=k).fit(data.X)
         return self.values_row_
 
-    def _values(self, X: Any) -> NDArray[Any]:
+    def _values(self, X: Rows) -> NDArray[np.float64]:
         nearest = self.neighbours_.kneighbors(X, return_distance=False)
         return self.values_row_[nearest].mean(axis=1)
 
 
 def solve_graph(
     groups: Groups,
-    laplacian: Any,
-    target_group: NDArray[Any],
-    known: NDArray[Any],
-    gamma: float,
-) -> NDArray[Any]:
-    """Conjugate gradients on (A' D A + gamma R + ridge) f = A' D b, one output at a time.
+    laplacian: csr_array,
+    target_group: NDArray[np.float64],
+    known: NDArray[np.float64],
+    weight: float,
+) -> NDArray[np.float64]:
+    """Conjugate gradients on (A' D A + weight R + ridge) f = A' D b, one output at a time.
 
     ``known`` is the diagonal of D: 1 for groups that count, 0 for those held out.
     """
     n_rows = groups.n_rows
-    diagonal = known[groups.codes] + gamma * laplacian.diagonal() + _RIDGE
+    diagonal = known[groups.codes] + weight * laplacian.diagonal() + _RIDGE
 
-    def times(f: NDArray[Any]) -> NDArray[Any]:
+    def times(f: NDArray[np.float64]) -> NDArray[np.float64]:
         sums = known * groups.sum(f.ravel())
-        return sums[groups.codes] + gamma * (laplacian @ f.ravel()) + _RIDGE * f.ravel()
+        return sums[groups.codes] + weight * (laplacian @ f.ravel()) + _RIDGE * f.ravel()
 
     shape = (n_rows, n_rows)
     system = LinearOperator(shape, matvec=times, dtype=float)
@@ -147,13 +152,13 @@ def solve_graph(
 
 def _held_out_error(
     groups: Groups,
-    laplacian: Any,
-    target_group: NDArray[Any],
+    laplacian: csr_array,
+    target_group: NDArray[np.float64],
     held_out: NDArray[np.intp],
-    gamma: float,
+    weight: float,
 ) -> float:
     known = np.ones(groups.n_groups)
     known[held_out] = 0.0
-    values = solve_graph(groups, laplacian, target_group, known, gamma)
+    values = solve_graph(groups, laplacian, target_group, known, weight)
     residual = (target_group - groups.sum(values))[held_out]
     return float((residual**2 / groups.sizes[held_out, None]).sum())

@@ -1,18 +1,19 @@
 """AOC-kNN: neighbours vote with the shares of their groups."""
 
-from typing import Any
-
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.proportions._base import BaseAggregateClassifier
-from groupwise.proportions._input import AggregateRows
+from groupwise.inputs.parameters import check_number
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.inputs import AggregateRows
 
 __all__ = ["KNNAOCClassifier"]
 
 
-class KNNAOCClassifier(BaseAggregateClassifier):
+class KNNAOCClassifier(BaseProportionsClassifier):
     r"""Nearest neighbours, each with the class shares of its group.
 
     .. math:: P(c | x) = \frac1k \sum_{i \in N_k(x)} \pi_{g(i), c}
@@ -68,10 +69,9 @@ class KNNAOCClassifier(BaseAggregateClassifier):
         self.group_column = group_column
 
     def _check_parameters(self) -> None:
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors!r}")
+        check_number("n_neighbors", self.n_neighbors, "[1, inf)", whole=True)
 
-    def _fit_aggregates(self, data: AggregateRows) -> NDArray[Any]:
+    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
         if self.n_neighbors > data.groups.n_rows:
             raise GroupDataError(
                 f"n_neighbors={self.n_neighbors} is more than there are rows: "
@@ -81,6 +81,6 @@ class KNNAOCClassifier(BaseAggregateClassifier):
         self.neighbours_ = NearestNeighbors(n_neighbors=self.n_neighbors).fit(data.X)
         return self._proba(data.X)
 
-    def _proba(self, X: Any) -> NDArray[Any]:
+    def _proba(self, X: Rows) -> NDArray[np.float64]:
         nearest = self.neighbours_.kneighbors(X, return_distance=False)
         return self.shares_row_[nearest].mean(axis=1)

@@ -1,35 +1,37 @@
 """Laplacian mean map: class means that may differ from group to group, but smoothly."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import block_diag, coo_array, eye_array, kron
 from scipy.sparse.linalg import splu
+from scipy.special import softmax
 
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs.parameters import check_number
 from groupwise.kernels import NeighbourGraph
-from groupwise.proportions._input import AggregateRows
-from groupwise.proportions._mean_operator import MeanOperatorClassifier
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.inputs import AggregateRows
+from groupwise.proportions.mean_operator import fit_mean_operator
 
 __all__ = ["LaplacianMeanMapClassifier"]
 
 
-class LaplacianMeanMapClassifier(MeanOperatorClassifier):
+class LaplacianMeanMapClassifier(BaseProportionsClassifier):
     r"""Mean map with class means of each group's own, alike in groups that are alike.
 
     .. math:: \min_{\mu} \sum_g n_g \Big|\bar\phi_g - \sum_c \pi_{gc} \mu_{gc}\Big|^2
-              + \gamma \sum_c \mu_{\cdot c}' R\, \mu_{\cdot c}
+              + \lambda \sum_c \mu_{\cdot c}' R\, \mu_{\cdot c}
 
     with R the Laplacian of the graph of group means. Then :math:`T_c = \sum_g n_g \pi_{gc}
-    \mu_{gc}` is the mean operator of logistic regression. A large gamma gives
+    \mu_{gc}` is the mean operator of logistic regression. A large weight of the graph gives
     :class:`MeanMapClassifier`.
 
     Parameters
     ----------
     C : float, default=1.0
         Inverse of the penalty, as in scikit-learn's ``LogisticRegression``.
-    gamma : float, default=1.0
-        Weight of the graph.
+    graph_weight : float, default=1.0
+        :math:`\lambda`.
     kernel : {"rbf", "linear"}, default="rbf"
     width : float, default=1.0
         Standard deviation of the Gaussian kernel, in medians of the distance between rows.
@@ -44,13 +46,13 @@ class LaplacianMeanMapClassifier(MeanOperatorClassifier):
 
     Attributes
     ----------
-    classes_, transduction_, transduction_proba_, model_, prior_, n_groups_
+    classes_, transduction_, transduction_proba_, function_, prior_, n_groups_
         As in :class:`ManifoldAOCClassifier`.
 
     Notes
     -----
-    With ``groups=None`` and a small gamma this is multinomial logistic regression on kernel
-    features.
+    With ``groups=None`` and a small ``graph_weight`` this is multinomial logistic regression on
+    kernel features.
 
     References
     ----------
@@ -70,39 +72,55 @@ class LaplacianMeanMapClassifier(MeanOperatorClassifier):
         self,
         C: float = 1.0,
         *,
-        gamma: float = 1.0,
+        graph_weight: float = 1.0,
         kernel: str = "rbf",
         width: float = 1.0,
         n_components: int | None = None,
         classes: ArrayLike | None = None,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            width=width,
-            n_components=n_components,
-            classes=classes,
-            group_column=group_column,
-            random_state=random_state,
-        )
-        self.gamma = gamma
+        self.C = C
+        self.graph_weight = graph_weight
+        self.kernel = kernel
+        self.width = width
+        self.n_components = n_components
+        self.classes = classes
+        self.group_column = group_column
+        self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(f"gamma must be a number > 0, got {self.gamma!r}")
+        check_number("C", self.C, "(0, inf)")
+        check_number("graph_weight", self.graph_weight, "(0, inf)")
 
-    def _mean_operator(self, phi: NDArray[Any], data: AggregateRows) -> NDArray[Any]:
-        mean_group = data.groups.mean(phi)
-        means = local_class_means(mean_group, data.shares_group, data.sizes, self.gamma)
+    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+        self.function_, proba_row = fit_mean_operator(
+            data,
+            self._operator,
+            C=self.C,
+            kernel=self.kernel,
+            width=self.width,
+            n_components=self.n_components,
+            random_state=self.random_state,
+        )
+        return proba_row
+
+    def _proba(self, X: Rows) -> NDArray[np.float64]:
+        return softmax(self.function_.values(X), axis=1)
+
+    def _operator(self, phi: NDArray[np.float64], data: AggregateRows) -> NDArray[np.float64]:
+        means = local_class_means(
+            data.groups.mean(phi), data.shares_group, data.sizes, self.graph_weight
+        )
         return np.einsum("gc,gcp->cp", data.counts_group, means)
 
 
 def local_class_means(
-    mean_group: NDArray[Any], shares_group: NDArray[Any], sizes: NDArray[Any], gamma: float
-) -> NDArray[Any]:
+    mean_group: NDArray[np.float64],
+    shares_group: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    graph_weight: float,
+) -> NDArray[np.float64]:
     """Solve for the class means of each group, (n_groups, n_classes, n_features)."""
     n_groups, n_classes = shares_group.shape
     laplacian = NeighbourGraph(normalised=False).laplacian(mean_group)
@@ -114,6 +132,6 @@ def local_class_means(
     # A class that no group of a connected part has rows of is undetermined there: a hair of ridge.
     ridge = 1e-9 * float(sizes.mean()) * eye_array(n_groups * n_classes)
     right = (sizes[:, None] * shares_group)[:, :, None] * mean_group[:, None, :]
-    factor = splu(coo_array(blocks + gamma * smooth + ridge).tocsc())
+    factor = splu(coo_array(blocks + graph_weight * smooth + ridge).tocsc())
     solution = factor.solve(right.reshape(n_groups * n_classes, -1))
     return solution.reshape(n_groups, n_classes, -1)

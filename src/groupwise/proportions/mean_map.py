@@ -1,17 +1,19 @@
 """Mean map: class means by least squares from group means."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
-from groupwise.proportions._input import AggregateRows
-from groupwise.proportions._mean_operator import MeanOperatorClassifier
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs.parameters import check_number
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.inputs import AggregateRows
+from groupwise.proportions.mean_operator import fit_mean_operator
 
 __all__ = ["MeanMapClassifier"]
 
 
-class MeanMapClassifier(MeanOperatorClassifier):
+class MeanMapClassifier(BaseProportionsClassifier):
     r"""Logistic regression whose class means are solved for from the group means.
 
     If rows of a class are alike in all groups, the mean of group g is
@@ -37,7 +39,7 @@ class MeanMapClassifier(MeanOperatorClassifier):
 
     Attributes
     ----------
-    classes_, transduction_, transduction_proba_, model_, prior_, n_groups_
+    classes_, transduction_, transduction_proba_, function_, prior_, n_groups_
         As in :class:`ManifoldAOCClassifier`.
 
     Notes
@@ -58,8 +60,47 @@ class MeanMapClassifier(MeanOperatorClassifier):
     ['a', 'b']
     """
 
-    def _mean_operator(self, phi: NDArray[Any], data: AggregateRows) -> NDArray[Any]:
-        scale = np.sqrt(data.sizes)[:, None]
-        mean_group = data.groups.mean(phi)
-        mean_class = np.linalg.lstsq(scale * data.shares_group, scale * mean_group, rcond=None)[0]
-        return data.counts_group.sum(axis=0)[:, None] * mean_class
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        width: float = 1.0,
+        n_components: int | None = None,
+        classes: ArrayLike | None = None,
+        group_column: str | None = None,
+        random_state: RandomState = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.width = width
+        self.n_components = n_components
+        self.classes = classes
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_number("C", self.C, "(0, inf)")
+
+    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+        self.function_, proba_row = fit_mean_operator(
+            data,
+            operator_of_class_means,
+            C=self.C,
+            kernel=self.kernel,
+            width=self.width,
+            n_components=self.n_components,
+            random_state=self.random_state,
+        )
+        return proba_row
+
+    def _proba(self, X: Rows) -> NDArray[np.float64]:
+        return softmax(self.function_.values(X), axis=1)
+
+
+def operator_of_class_means(phi: NDArray[np.float64], data: AggregateRows) -> NDArray[np.float64]:
+    """T from one mean per class, by least squares from the group means."""
+    scale = np.sqrt(data.sizes)[:, None]
+    mean_group = data.groups.mean(phi)
+    mean_class = np.linalg.lstsq(scale * data.shares_group, scale * mean_group, rcond=None)[0]
+    return data.counts_group.sum(axis=0)[:, None] * mean_class

@@ -5,20 +5,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
+from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.proportions._base import BaseAggregateClassifier
-from groupwise.proportions._input import AggregateRows
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.inputs import AggregateRows
 
 __all__ = ["MLPAOCClassifier"]
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
-class MLPAOCClassifier(BaseAggregateClassifier):
+class MLPAOCClassifier(BaseProportionsClassifier):
     r"""A multi-layer network trained on the class shares of groups.
 
     With :math:`\bar p_g` the mean of the softmax *probabilities* of group g's rows (not of their
@@ -38,8 +39,8 @@ class MLPAOCClassifier(BaseAggregateClassifier):
         Groups of one step; all their rows are in it.
     learning_rate : float, default=0.01
         Of Adam.
-    weight_decay : float, default=1e-4
-        Penalty on the weights.
+    alpha : float, default=1e-4
+        L2 penalty on the weights.
     device : str, default=None
         Where to train: ``"cpu"``, ``"cuda"``, ...; ``None``: a GPU if there is one.
     classes : array-like of shape (n_classes,), default=None
@@ -52,8 +53,10 @@ class MLPAOCClassifier(BaseAggregateClassifier):
     ----------
     layers_ : list of (weights, bias)
         NumPy arrays: predicting needs no torch.
-    loss_ : ndarray of shape (epochs,)
-        Loss per row over each epoch.
+    n_iter_ : int
+        Epochs.
+    history_ : dict
+        ``"loss"``: loss per row over each epoch, an array of shape (n_iter_,).
     classes_, transduction_, transduction_proba_, prior_, n_groups_
         As in :class:`ManifoldAOCClassifier`.
 
@@ -86,43 +89,41 @@ class MLPAOCClassifier(BaseAggregateClassifier):
         epochs: int = 200,
         batch_groups: int = 32,
         learning_rate: float = 0.01,
-        weight_decay: float = 1e-4,
+        alpha: float = 1e-4,
         device: str | None = None,
         classes: ArrayLike | None = None,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.loss = loss
         self.epochs = epochs
         self.batch_groups = batch_groups
         self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
+        self.alpha = alpha
         self.device = device
         self.classes = classes
         self.group_column = group_column
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if self.loss not in ("cross_entropy", "squared"):
-            raise ValueError(f"loss must be 'cross_entropy' or 'squared', got {self.loss!r}")
-        for name in ("epochs", "batch_groups"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        if min(self.hidden_layer_sizes, default=1) < 1:
-            raise ValueError(
-                f"hidden_layer_sizes must be numbers >= 1, got {self.hidden_layer_sizes!r}"
-            )
+        check_choice("loss", self.loss, ("cross_entropy", "squared"))
+        check_number("epochs", self.epochs, "[1, inf)", whole=True)
+        check_number("batch_groups", self.batch_groups, "[1, inf)", whole=True)
+        check_number("learning_rate", self.learning_rate, "(0, inf)")
+        check_number("alpha", self.alpha, "[0, inf)")
+        for size in self.hidden_layer_sizes:
+            check_number("hidden_layer_sizes", size, "[1, inf)", whole=True)
 
-    def _fit_aggregates(self, data: AggregateRows) -> NDArray[Any]:
-        from groupwise.proportions._torch import train_network
+    def _learn(self, data: AggregateRows) -> NDArray[Any]:
+        from groupwise.proportions.torch_training import train_network
 
         rng = check_random_state(self.random_state)
-        rows = data.X.toarray() if issparse(data.X) else data.X
+        rows = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
         self._centre = rows.mean(axis=0)
         self._scale = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
         sizes = [rows.shape[1], *self.hidden_layer_sizes, data.n_classes]
-        self.layers_, self.loss_ = train_network(
+        self.layers_, loss = train_network(
             (rows - self._centre) / self._scale,
             data.groups,
             data.counts_group,
@@ -130,13 +131,14 @@ class MLPAOCClassifier(BaseAggregateClassifier):
             loss=self.loss,
             batches=(batches(data.groups, self.batch_groups, rng) for _ in range(self.epochs)),
             learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
+            alpha=self.alpha,
             device=self.device,
         )
+        self.n_iter_, self.history_ = len(loss), {"loss": loss}
         return self._proba(data.X)
 
-    def _proba(self, X: Any) -> NDArray[Any]:
-        rows = X.toarray() if issparse(X) else X
+    def _proba(self, X: Rows) -> NDArray[Any]:
+        rows = X if isinstance(X, np.ndarray) else X.toarray()
         return softmax(forward(self.layers_, (rows - self._centre) / self._scale), axis=1)
 
 

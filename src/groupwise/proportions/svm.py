@@ -1,25 +1,31 @@
 """AOC-SVM: a support vector machine whose labels are chosen under the known counts."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from groupwise._typing import RandomState, Rows
 from groupwise.exceptions import GroupDataError
+from groupwise.inputs.parameters import check_choice, check_number
 from groupwise.kernels import check_dense, fit_kernel
-from groupwise.proportions._alternation import alternate
-from groupwise.proportions._base import BaseAggregateClassifier
-from groupwise.proportions._exact_svm import solve_exact
-from groupwise.proportions._input import AggregateRows, whole_counts
-from groupwise.proportions._manifold import Expansion
-from groupwise.proportions.manifold import soft_label_proba
-from groupwise.proportions.manifold_cv import ManifoldAOCClassifierCV
+from groupwise.proportions.alternating_svm import alternate
+from groupwise.proportions.base import BaseProportionsClassifier
+from groupwise.proportions.exact_svm import solve_exact
+from groupwise.proportions.inputs import AggregateRows, whole_counts
+from groupwise.proportions.manifold import (
+    LAMBDAS,
+    Expansion,
+    Grid,
+    ManifoldSettings,
+    fit_selected,
+    select,
+)
+from groupwise.proportions.soft_labels import aggregate_targets, soft_label_proba
 
 __all__ = ["SVMAOCClassifier"]
 
 
-class SVMAOCClassifier(BaseAggregateClassifier):
+class SVMAOCClassifier(BaseProportionsClassifier):
     r"""A support vector machine that also chooses the labels, as the groups' counts allow.
 
     .. math:: \min_{y} \min_{f, c} \tfrac12 |f|^2 + C \sum_i \max(0, 1 - y_i (f(x_i) + c))
@@ -64,7 +70,7 @@ class SVMAOCClassifier(BaseAggregateClassifier):
         ``(objective_ - bound_) / objective_``.
     n_iter_ : int
         Support vector machines fitted.
-    model_ : object
+    function_ : object
         The function f + c.
     transduction_, transduction_proba_, prior_, n_groups_
         As in :class:`ManifoldAOCClassifier`. :meth:`predict_transductive` gives the chosen labels.
@@ -101,7 +107,7 @@ class SVMAOCClassifier(BaseAggregateClassifier):
         time_limit: float = 60.0,
         classes: ArrayLike | None = None,
         group_column: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.method = method
         self.C = C
@@ -114,14 +120,12 @@ class SVMAOCClassifier(BaseAggregateClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if self.method not in ("alternate", "exact"):
-            raise ValueError(f"method must be 'alternate' or 'exact', got {self.method!r}")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a number > 0, got {self.C!r}")
-        if self.n_restarts < 0:
-            raise ValueError(f"n_restarts must be at least 0, got {self.n_restarts!r}")
+        check_choice("method", self.method, ("alternate", "exact"))
+        check_number("C", self.C, "(0, inf)")
+        check_number("n_restarts", self.n_restarts, "[0, inf)", whole=True)
+        check_number("time_limit", self.time_limit, "[0, inf]")
 
-    def _fit_aggregates(self, data: AggregateRows) -> NDArray[Any]:
+    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
         check_dense(data.groups.n_rows, "rows")
         kernel = fit_kernel(self.kernel, self.width, data.X)
         gram = kernel(data.X, data.X)
@@ -137,26 +141,24 @@ class SVMAOCClassifier(BaseAggregateClassifier):
             proven = solve_exact(
                 gram, counts, data.groups, best.codes, C=self.C, time_limit=self.time_limit
             )
-            self.objective_, self.bound_ = proven.objective, proven.bound
+            self.objective_, self.bound_ = proven.certificate.primal, proven.certificate.dual
             weights, bias = proven.weights[:, None], np.array([proven.bias])
         self.gap_ = (self.objective_ - self.bound_) / max(self.objective_, 1e-12)
         kept = np.flatnonzero(np.any(weights != 0, axis=1))
-        self.model_ = Expansion(kernel, data.X[kept], weights[kept], bias)
+        self.function_ = Expansion(kernel, data.X[kept], weights[kept], bias)
         return soft_label_proba(gram[:, kept] @ weights[kept] + bias)
 
-    def _starts(self, data: AggregateRows, n_classes: int) -> list[NDArray[Any]]:
+    def _starts(self, data: AggregateRows, n_classes: int) -> list[NDArray[np.float64]]:
         """Scores whose decoding the alternation begins with, (n_rows, n_classes) each."""
-        guide = ManifoldAOCClassifierCV(
-            goal="transduction",
-            kernel=self.kernel,
-            widths=(self.width,),
-            rhos=(0.0, 1.0, 100.0),
-            random_state=0,
-        )
-        guided = np.log(guide._fit_aggregates(data) + 1e-300)
+        settings, target = ManifoldSettings(kernel=self.kernel), aggregate_targets(data)
+        grid = Grid.of(self.kernel, (self.width,), (0.0, 1.0, 100.0), LAMBDAS)
+        rows, groups = data.X, data.groups
+        selection = select(settings, rows, groups, target, grid, goal="transduction", cv=5)
+        _, values_row = fit_selected(selection, settings, rows, groups, target)
+        guided = np.log(soft_label_proba(values_row) + 1e-300)
         rng = check_random_state(self.random_state)
         shape = (data.groups.n_rows, n_classes)
         return [guided, *(rng.normal(size=shape) for _ in range(self.n_restarts))]
 
-    def _proba(self, X: Any) -> NDArray[Any]:
-        return soft_label_proba(self.model_.values(X))
+    def _proba(self, X: Rows) -> NDArray[np.float64]:
+        return soft_label_proba(self.function_.values(X))

@@ -1,26 +1,20 @@
 """From a result to one self-contained HTML page."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
 import numpy as np
+import pandas as pd
 
-from groupwise.jobs.leaderboard import leaderboard
-from groupwise.jobs.result import Result, plain_scores
+from groupwise.jobs import FoldResult, Result, leaderboard
 from groupwise.report.pictures import make_pictures
 
 __all__ = ["render"]
 
 # What a page can hold and still open on a phone.
 _MAX_GROUPS, _MAX_ROWS = 4000, 40_000
-_MEANINGS = {
-    "majority": "the label is the class most rows of a group have",
-    "presence": "the label says whether at least one row of a group is positive",
-    "proportions": "how many rows of each class a group has",
-    "measure": "rows are labelled, what counts is a score per group",
-    "transfer": "rows are labelled, those of one domain count",
-}
 
 
 def render(result: Result) -> str:
@@ -42,7 +36,6 @@ def render(result: Result) -> str:
     page = _environment().get_template("page.html.j2")
     return page.render(
         about=result.about,
-        meaning=_MEANINGS[result.about["supervision"]["kind"]],
         board=[{"method": name} | _figures(line) for name, line in board.iterrows()],
         best=names[0],
         left_out=result.left_out,
@@ -50,9 +43,9 @@ def render(result: Result) -> str:
         params=_chosen(result),
         data=_safe_json(data),
         notes=data["notes"],
-        features=[c for c in result.about["columns"] if c["use"] in ("number", "category")],
-        unused=[c for c in result.about["columns"] if c["use"] == "not used"],
-        about_json=json.dumps(result.about, indent=1),
+        features=[use for use in result.about.columns if use.is_feature],
+        unused=[use for use in result.about.columns if use.use == "not used"],
+        about_json=json.dumps(result.about.to_dict(), indent=1),
     )
 
 
@@ -66,7 +59,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _figures(line: Any) -> dict[str, Any]:
+def _figures(line: pd.Series) -> dict[str, Any]:
     return {str(key): float(value) for key, value in line.items()} | {
         "tie": bool(line["difference_high"] >= 0)
     }
@@ -76,7 +69,7 @@ def _chosen(result: Result) -> dict[str, list[str]]:
     """What each fold's search chose."""
     chosen = {}
     for name, folds in result.methods.items():
-        texts = [", ".join(f"{k} = {v}" for k, v in fold["params"].items()) for fold in folds]
+        texts = [", ".join(f"{k} = {v}" for k, v in fold.params.items()) for fold in folds]
         if any(texts):
             chosen[name] = texts
     return chosen
@@ -92,37 +85,35 @@ def _page_data(result: Result, names: list[str]) -> dict[str, Any]:
         if len(units) > _MAX_GROUPS:
             notes.append(f"{name}: the {_MAX_GROUPS:,} worst of {len(units):,} groups are listed")
             units = sorted(units, key=lambda u: np.inf if u[2] is None else u[2])[:_MAX_GROUPS]
-        rows = {k: v for fold in result.methods[name] for k, v in fold["rows"].items()}
+        rows = {k: v for fold in result.methods[name] for k, v in fold.rows.items()}
         kept: dict[str, Any] = {}
         for group, lines in rows.items():
-            if rows_left < len(lines["at"]):
+            if rows_left < len(lines.at):
                 notes.append(f"{name}: rows of {len(kept):,} groups are in the page")
                 break
-            kept[group] = lines
-            rows_left -= len(lines["at"])
+            kept[group] = lines.to_dict()
+            rows_left -= len(lines.at)
         methods[name] = {"units": units, "rows": kept}
-    supervision = result.about["supervision"]
     return {
-        "classes": result.about["classes"],
+        "classes": result.about.classes,
         "methods": methods,
         "names": names,
         "notes": notes,
-        "group": supervision["group"] or "row",
+        "group": result.about.supervision.group or "row",
     }
 
 
-def _units(folds: list[dict[str, Any]]) -> list[list[Any]]:
+def _units(folds: list[FoldResult]) -> list[list[Any]]:
     """Name, size, score, predicted class and, where there is one, true class of each group."""
     lines: list[Any] = []
     for fold in folds:
-        units = fold["units"]
-        truth = units.get("truth") or [None] * len(units["name"])
-        scores = [None if np.isnan(s) else s for s in plain_scores(units)]
-        lines += zip(units["name"], units["size"], scores, units["predicted"], truth, strict=True)
+        units = fold.units
+        truth: Sequence[int | None] = units.truth or [None] * len(units.name)
+        lines += zip(units.name, units.size, units.score, units.predicted, truth, strict=True)
     return [list(line) for line in lines]
 
 
-def _safe_json(content: Any) -> str:
+def _safe_json(content: object) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -2,16 +2,16 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from groupwise.jobs.leaderboard import unit_scores
-from groupwise.jobs.result import Result
+from groupwise.jobs import FoldResult, Result
 from groupwise.plotting import (
     GroupScoresDisplay,
     MarginsDisplay,
@@ -62,8 +62,8 @@ def make_pictures(result: Result, best: list[str]) -> list[Picture]:
 
 
 def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
-    kind, by_row = result.about["supervision"]["kind"], result.about["supervision"]["group"] is None
-    if not by_row:  # a row is right or wrong, which makes no curve
+    supervision = result.about.supervision
+    if supervision.group is not None:  # a row is right or wrong, which makes no curve
         scores, what = _group_values(result, best)
         yield _draw(
             f"By group: {what}",
@@ -83,79 +83,75 @@ def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
             "more rounds may help; where it rises, fewer.",
             RoundsDisplay,
             curves,
-            ylabel=_ERRORS[kind],
+            ylabel=supervision.error_name,
         )
-    if "shares" in first[0]["units"]:
-        known, predicted, sizes = (_stacked(first, key) for key in ("shares", "proba", "size"))
+    if first[0].units.shares is not None:
         yield _draw(
             f"Known and predicted shares: {best[0]}",
             "One dot per held-out group and class; on the line they agree.",
             SharesDisplay,
-            known,
-            predicted,
-            result.about["classes"],
-            sizes,
+            _stacked(fold.units.shares for fold in first),
+            _stacked(fold.units.proba for fold in first),
+            result.about.classes,
+            _stacked(fold.units.size for fold in first),
         )
-    if "reliability" in first[0]:
-        bins = [np.sum([fold["reliability"][k] for fold in first], axis=0) for k in _BINS]
+    reliability = [fold.reliability for fold in first if fold.reliability is not None]
+    if reliability:
+        bins = [
+            np.sum([part.n for part in reliability], axis=0),
+            np.sum([part.sure for part in reliability], axis=0),
+            np.sum([part.right for part in reliability], axis=0),
+        ]
         yield _draw(
             f"Reliability of row probabilities: {best[0]}",
             "Rows on the line are right as often as the model says.",
             ReliabilityDisplay,
             *bins,
         )
-    if "margins" in first[0] and first[0]["margins"]["groups"]:
-        margins = first[0]["margins"]
+    margins = first[0].margins
+    if margins is not None and margins.groups:
         yield _draw(
             f"Rows round by round: {best[0]}",
             "Score towards the true label of the rows of two of the worst groups; below zero the "
             "model takes a row for the other class.",
             MarginsDisplay,
-            margins["groups"],
-            step=margins["step"],
+            margins.groups,
+            step=margins.step,
         )
-    weighed = [name for name in best if "weights" in result.methods[name][0]]
-    if weighed:
-        weights = result.methods[weighed[0]][0]["weights"]
+    for name in best:
+        weights = result.methods[name][0].weights
+        if weights is None:
+            continue
         yield _draw(
-            f"Weight of the domains: {weighed[0]}",
+            f"Weight of the domains: {name}",
             "Share of the weight that each domain's rows keep, round by round (first fold).",
             SourceWeightDisplay,
-            weights["mass"],
-            weights["names"],
+            weights.mass,
+            weights.names,
         )
-
-
-_BINS = ("n", "sure", "right")
-_ERRORS = {
-    "majority": "share of groups predicted wrong",
-    "presence": "share of groups predicted wrong",
-    "proportions": "mean error of the groups' shares",
-    "measure": "1 - mean measure of the groups",
-    "transfer": "share of the target's rows predicted wrong",
-}
+        break
 
 
 def _group_values(result: Result, best: list[str]) -> tuple[dict[str, Any], str]:
     """A value of each group that is more than right or wrong."""
-    if result.about["supervision"]["kind"] not in ("majority", "presence"):
-        scores = unit_scores(result)
+    if not result.about.supervision.right_or_wrong:
+        scores = result.unit_scores()
         return {name: scores[name] for name in best}, "score"
     values = {}
     for name in best:
-        units = [fold["units"] for fold in result.methods[name]]
-        proba = [p[t] for u in units for p, t in zip(u["proba"], u["truth"], strict=True)]
-        values[name] = pd.Series(proba, index=[n for u in units for n in u["name"]])
+        units = [fold.units for fold in result.methods[name]]
+        proba = [p[t] for u in units for p, t in zip(u.proba, u.truth or (), strict=True)]
+        values[name] = pd.Series(proba, index=[n for u in units for n in u.name])
     return values, "probability of the true label"
 
 
-def _stacked(folds: list[dict[str, Any]], key: str) -> Any:
-    return np.concatenate([np.asarray(fold["units"][key], dtype=float) for fold in folds])
+def _stacked(parts: Iterable[Any]) -> NDArray[np.float64]:
+    return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
-def _even(folds: list[dict[str, Any]]) -> Any:
+def _even(folds: list[FoldResult]) -> list[list[float]] | None:
     """Curves of equal length; a run that ended early keeps its last error."""
-    curves: list[Any] = [fold["curve"] for fold in folds if fold.get("curve")]
+    curves = [fold.curve for fold in folds if fold.curve]
     if not curves:
         return None
     longest = max(len(curve) for curve in curves)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from groupwise.solvers.solution import Solution
+from groupwise.solvers.certificate import Certificate
+from groupwise.solvers.solution import LinearSolution
 
 __all__ = ["LiveProgram", "SolverError"]
 
@@ -50,7 +51,7 @@ class LiveProgram:
     3.0
     >>> y = program.add_columns([0.5], entries=[[1.0]])
     >>> solution = program.solve("primal")
-    >>> solution.objective, solution.is_certified()
+    >>> solution.objective, solution.certificate.is_optimal()
     (1.5, True)
     """
 
@@ -140,7 +141,7 @@ class LiveProgram:
 
     def solve(
         self, method: str = "dual", *, fresh: bool = False, time_limit: float = np.inf
-    ) -> Solution:
+    ) -> LinearSolution:
         """Solve from the last basis.
 
         Parameters
@@ -155,7 +156,7 @@ class LiveProgram:
 
         Returns
         -------
-        solution : Solution
+        solution : LinearSolution
 
         Raises
         ------
@@ -198,7 +199,7 @@ class LiveProgram:
         highs.run()
         return highs.getModelStatus()
 
-    def _solution(self, method: str, why: str) -> Solution:
+    def _solution(self, method: str, status: str) -> LinearSolution:
         found, info = self._highs.getSolution(), self._highs.getInfo()
         x, row_value = np.array(found.col_value), np.array(found.row_value)
         row_dual, reduced = np.array(found.row_dual), np.array(found.col_dual)
@@ -213,20 +214,18 @@ class LiveProgram:
                 x - self._upper,
             ]
         )
-        return Solution(
+        residual = max(float(outside.max(initial=0.0)), loose_row, loose_col)
+        return LinearSolution(
+            certificate=Certificate(float(self._cost @ x), dual_row + dual_col, residual),
+            n_iter=int(iterations),
+            status=status,
             x=x,
             row_dual=row_dual,
             reduced_cost=reduced,
-            objective=float(self._cost @ x),
-            dual_objective=dual_row + dual_col,
-            primal_residual=float(outside.max(initial=0.0)),
-            dual_residual=max(loose_row, loose_col),
             method=method,
-            why=why,
-            n_iterations=int(iterations),
         )
 
-    def recompute(self, solution: Solution) -> tuple[float, float]:
+    def recompute(self, solution: LinearSolution) -> tuple[float, float]:
         """Residuals of rows and of reduced costs, from the model's own matrix: slow, for tests."""
         lp = self._highs.getLp()
         a = lp.a_matrix_

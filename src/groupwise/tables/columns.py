@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,10 +12,19 @@ import pandas as pd
 
 from groupwise.tables.errors import OptionError, TableError
 
-__all__ = ["MAX_CATEGORIES", "ColumnUse", "choose_features", "column_kind"]
+__all__ = [
+    "MAX_CATEGORIES",
+    "SPECIFIED",
+    "ColumnUse",
+    "choose_features",
+    "column_kind",
+    "suggestion",
+]
 
 #: More different texts than this are taken for names or free text, not for categories.
 MAX_CATEGORIES = 255
+#: The reason for a use that the caller has chosen.
+SPECIFIED = "as specified"
 
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|pk|index|idx|rowid|row)$", re.IGNORECASE)
 _ID_CAMEL = re.compile(r"[a-z](Id|ID|Uuid|UUID|Key)$")
@@ -77,19 +87,19 @@ def choose_features(
     uses : list of ColumnUse
         One per column, in the table's order.
     """
-    listed = _matching(frame, wanted, name, "--features")
-    dropped = _matching(frame, ignored, name, "--ignore")
+    listed = _matching(frame, wanted, name, "wanted")
+    dropped = _matching(frame, ignored, name, "ignored")
     for column in wanted:
         if column in roles:
-            raise OptionError(f"--features names {column!r}, which is the {roles[column]}")
+            raise OptionError(f"`wanted` names {column!r}, which is the {roles[column]}")
     uses = []
     for column in map(str, frame.columns):
         if column in roles:
-            uses.append(ColumnUse(column, roles[column], "you said so"))
+            uses.append(ColumnUse(column, roles[column], SPECIFIED))
         elif column in dropped or (listed and column not in listed):
-            uses.append(ColumnUse(column, "not used", "you said so"))
+            uses.append(ColumnUse(column, "not used", SPECIFIED))
         elif column in listed:
-            uses.append(ColumnUse(column, _usable_kind(frame[column], name), "you said so"))
+            uses.append(ColumnUse(column, _usable_kind(frame[column], name), SPECIFIED))
         else:
             uses.append(_judge(frame[column], same_as or {}))
     if not any(use.is_feature for use in uses):
@@ -214,14 +224,14 @@ def _usable_kind(values: pd.Series, table: str) -> str:
 
 
 def _matching(
-    frame: pd.DataFrame, patterns: Sequence[str], name: str, option: str
+    frame: pd.DataFrame, patterns: Sequence[str], name: str, argument: str
 ) -> dict[str, None]:
     found: dict[str, None] = {}
     for pattern in patterns:
         hits = [c for c in map(str, frame.columns) if c == pattern or fnmatchcase(c, pattern)]
         if not hits:
             raise TableError(
-                f"{name} has no column {pattern!r} ({option}){suggestion(frame, pattern)}"
+                f"{name} has no column {pattern!r} (`{argument}`){suggestion(frame, pattern)}"
             )
         found.update(dict.fromkeys(hits))
     return found
@@ -229,8 +239,6 @@ def _matching(
 
 def suggestion(frame: pd.DataFrame, column: str) -> str:
     """What the table does hold, nearest names first."""
-    from difflib import get_close_matches
-
     columns = [str(c) for c in frame.columns]
     close = get_close_matches(column, columns, n=3, cutoff=0.6)
     if close:

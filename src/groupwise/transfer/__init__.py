@@ -3,17 +3,17 @@
 from groupwise.transfer.augmentation import FeatureAugmentationClassifier
 from groupwise.transfer.balanced import BalancedTransferClassifier
 from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio
-from groupwise.transfer.linear import LinearLearner
-from groupwise.transfer.model_selection import TargetKFold, TargetShuffleSplit, make_target_scorer
+from groupwise.transfer.model_selection import TargetKFold, TargetShuffleSplit
 from groupwise.transfer.multisource import MultiSourceTrAdaBoostClassifier
 from groupwise.transfer.regression import TrAdaBoostRegressor
-from groupwise.transfer.safe import NegativeTransferWarning, TargetSelection
+from groupwise.transfer.safe import SafeTrAdaBoostClassifier
+from groupwise.transfer.target_selection import NegativeTransferWarning, TargetSelection
 from groupwise.transfer.task import TaskTrAdaBoostClassifier
 from groupwise.transfer.tradaboost import PerfectTargetWarning, TrAdaBoostClassifier
 from groupwise.transfer.tsvm import TransductiveSVC
 from groupwise.transfer.two_stage import TwoStageTrAdaBoostRegressor
 from groupwise.transfer.weighted import WeightedTransferClassifier
-from groupwise.transfer.weighting import AuxiliaryRatio, TargetOnly, TargetShare, Union
+from groupwise.transfer.weighting import AuxiliaryRatio, PooledRows, TargetOnly, TargetShare
 
 __all__ = [
     "KLIEP",
@@ -21,11 +21,12 @@ __all__ = [
     "BalancedTransferClassifier",
     "FeatureAugmentationClassifier",
     "KernelMeanMatching",
-    "LinearLearner",
     "LogisticRatio",
     "MultiSourceTrAdaBoostClassifier",
     "NegativeTransferWarning",
     "PerfectTargetWarning",
+    "PooledRows",
+    "SafeTrAdaBoostClassifier",
     "TargetKFold",
     "TargetOnly",
     "TargetSelection",
@@ -36,7 +37,5 @@ __all__ = [
     "TrAdaBoostRegressor",
     "TransductiveSVC",
     "TwoStageTrAdaBoostRegressor",
-    "Union",
     "WeightedTransferClassifier",
-    "make_target_scorer",
 ]

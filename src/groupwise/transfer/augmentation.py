@@ -4,21 +4,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse import hstack as sparse_hstack
 from sklearn.utils.validation import check_is_fitted
 
-from groupwise.transfer.base import BaseTransferClassifier
-from groupwise.transfer.linear import LinearLearner
-from groupwise.transfer.weighted import fit_once
-from groupwise.transfer.weighting import get_weighting
+from groupwise._typing import MatrixLike, Rows
+from groupwise.boosting import Ensemble, LinearLearner
+from groupwise.transfer.base import TransferRows
+from groupwise.transfer.weighted import WeightedTransferClassifier
 from groupwise.validation import check_rows
 
 __all__ = ["FeatureAugmentationClassifier"]
 
 
-class FeatureAugmentationClassifier(BaseTransferClassifier):
+class FeatureAugmentationClassifier(WeightedTransferClassifier):
     r"""A linear model with a shared part and a part for each domain.
 
     Rows of domain d become :math:`(x, 0, \dots, x, \dots, 0)`: the features once for all domains
@@ -32,9 +32,9 @@ class FeatureAugmentationClassifier(BaseTransferClassifier):
         ``LinearLearner("logistic")``.
     weighting : str or weighting, default="equal_mass"
         As for :class:`WeightedTransferClassifier`.
-    target : domain id, default=None
+    target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
-    balance_classes : bool, default=False
+    class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -42,6 +42,7 @@ class FeatureAugmentationClassifier(BaseTransferClassifier):
     classes_ : ndarray of shape (n_classes,)
     ensemble_ : Ensemble
         Of augmented rows.
+    row_weights_ : ndarray of shape (n_rows,)
 
     References
     ----------
@@ -52,63 +53,26 @@ class FeatureAugmentationClassifier(BaseTransferClassifier):
     >>> from groupwise.datasets.transfer import make_shifted_domains
     >>> from groupwise.transfer import FeatureAugmentationClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = FeatureAugmentationClassifier(target="target").fit(d.X, d.y, domains=d.domains)
+    >>> clf = FeatureAugmentationClassifier(target_domain="target").fit(d.X, d.y, domains=d.domains)
     >>> clf.ensemble_.coef.shape
     (1, 1, 15)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        weighting: Any = "equal_mass",
-        target: Any = None,
-        balance_classes: bool = False,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.weighting = weighting
-        self.target = target
-        self.balance_classes = balance_classes
-        self.random_state = random_state
+    _always_needs_target = True
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        domains: ArrayLike | None = None,
-        X_unlabeled: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> "FeatureAugmentationClassifier":
-        """Fit to labelled rows of the target and of other domains.
+    def _base(self) -> Any:
+        return LinearLearner("logistic") if self.estimator is None else self.estimator
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target; nothing is augmented.
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            Rows of the target without labels, for importance weighting.
-        sample_weight : array-like of shape (n_rows,), default=None
+    def _allows_nan(self) -> bool:
+        return False
 
-        Returns
-        -------
-        self : FeatureAugmentationClassifier
-        """
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
-        weight_row = get_weighting(self.weighting).weigh(data)
+    def _fit_once(self, data: TransferRows, weight_row: NDArray[np.float64]) -> Ensemble:
         self._n_domains = data.domains.n_groups
         self._target_code = int(data.domains.codes[np.argmax(data.is_target)])
-        augmented = replace(
-            data, X=augment(data.X, data.domains.codes, self._n_domains), X_unlabeled=None
-        )
-        learner = LinearLearner("logistic") if self.estimator is None else self.estimator
-        self.ensemble_ = fit_once(self, augmented, weight_row, estimator=learner)
-        return self
+        wide = augment(data.X, data.domains.codes, self._n_domains)
+        return super()._fit_once(replace(data, X=wide, X_unlabeled=None), weight_row)
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """Score of each row, taken for a row of the target domain.
 
         Parameters
@@ -120,12 +84,12 @@ class FeatureAugmentationClassifier(BaseTransferClassifier):
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
         check_is_fitted(self)
-        X = check_rows(self, X)
-        codes = np.full(X.shape[0], self._target_code)
-        return self.ensemble_.score(augment(X, codes, self._n_domains))
+        rows = check_rows(self, self._features(X))
+        codes = np.full(rows.shape[0], self._target_code)
+        return self.ensemble_.score(augment(rows, codes, self._n_domains))
 
 
-def augment(X: Any, codes: NDArray[np.intp], n_domains: int) -> Any:
+def augment(X: Rows, codes: NDArray[np.intp], n_domains: int) -> Rows:
     """The features, then a block for every domain that only its own rows fill.
 
     One domain has nothing to share: its rows stay as they are.

@@ -1,15 +1,19 @@
 """One weighted fit, with the target's share of the weight chosen on held-out target rows."""
 
+from collections.abc import Hashable
 from typing import Any
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from groupwise.boosting import HistTrees
-from groupwise.transfer.base import BaseTransferClassifier
-from groupwise.transfer.safe import select_on_target
-from groupwise.transfer.weighted import WeightedTransferClassifier, fit_once
-from groupwise.transfer.weighting import TargetShare, get_weighting
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting import by_position
+from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
+from groupwise.transfer.target_selection import select_on_target
+from groupwise.transfer.weighted import WeightedTransferClassifier
+from groupwise.transfer.weighting import TargetShare, Weighting, get_weighting
+from groupwise.validation import check_rows
 
 __all__ = ["BalancedTransferClassifier"]
 
@@ -18,7 +22,7 @@ class BalancedTransferClassifier(BaseTransferClassifier):
     """A weighted fit whose target share is chosen by cross-validation over the target's rows.
 
     Candidates are union, each share of ``shares`` and target only; the fewest errors on held-out
-    rows win (see :func:`groupwise.transfer.safe.select_on_target`).
+    rows win (see :func:`groupwise.transfer.target_selection.select_on_target`).
 
     Parameters
     ----------
@@ -26,28 +30,28 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         As for :class:`TrAdaBoostClassifier`.
     shares : tuple of float, default=(0.5, 0.3, 0.7, 0.1, 0.9)
         In order of preference.
-    n_splits : int, default=5
-        Folds of the target; fewer where a class has fewer rows.
-    n_repeats : int, default=2
-    target : domain id, default=None
+    cv : int, splitter or iterable of splits, default=None
+        Folds of the target's rows, such as :class:`TargetKFold`; a number is lowered where a class
+        has fewer rows. ``None``: five folds, twice over.
+    target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
-    balance_classes : bool, default=False
+    class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensemble_ : Ensemble
-        The one hypothesis.
-    selection_ : TargetSelection
-        Held-out errors of the candidates. Absent without source rows.
+    best_estimator_ : WeightedTransferClassifier
+        Fitted to all rows.
+    selection_ : TargetSelection or None
+        Held-out errors of the candidates; ``None`` without source rows.
 
     Examples
     --------
     >>> from groupwise.datasets.transfer import make_shifted_domains
     >>> from groupwise.transfer import BalancedTransferClassifier, LinearLearner
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = BalancedTransferClassifier(LinearLearner(), target="target", random_state=0)
+    >>> clf = BalancedTransferClassifier(LinearLearner(), target_domain="target", random_state=0)
     >>> sorted(clf.fit(d.X, d.y, domains=d.domains).selection_.errors)[:2]
     ['share 0.1', 'share 0.3']
     """
@@ -57,27 +61,25 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         estimator: Any = None,
         *,
         shares: tuple[float, ...] = (0.5, 0.3, 0.7, 0.1, 0.9),
-        n_splits: int = 5,
-        n_repeats: int = 2,
-        target: Any = None,
-        balance_classes: bool = False,
-        random_state: Any = None,
+        cv: Any = None,
+        target_domain: Hashable | None = None,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.shares = shares
-        self.n_splits = n_splits
-        self.n_repeats = n_repeats
-        self.target = target
-        self.balance_classes = balance_classes
+        self.cv = cv
+        self.target_domain = target_domain
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
-        X_unlabeled: Any = None,
+        domains: Ids = None,
+        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
     ) -> "BalancedTransferClassifier":
         """Fit to labelled rows of the target and of other domains.
@@ -96,33 +98,44 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         -------
         self : BalancedTransferClassifier
         """
+        check_class_weight(self.class_weight)
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
-        weightings: dict[str, Any] = {
+        weightings: dict[str, Weighting] = {
             f"share {share:g}": TargetShare(share) for share in self.shares
         }
         weightings |= {name: get_weighting(name) for name in ("union", "target_only")}
         seed = rng.randint(2**31 - 1)
+        estimator = by_position(self.estimator, getattr(self, "feature_names_in_", None))
         candidates = {
             name: WeightedTransferClassifier(
-                self.estimator,
+                estimator,
                 weighting=weighting,
-                target=self.target,
-                balance_classes=self.balance_classes,
+                target_domain=self.target_domain,
+                class_weight=self.class_weight,
                 random_state=seed,
             )
             for name, weighting in weightings.items()
         }
-        chosen = "union"
+        self.selection_ = None
         if data.n_source:
             self.selection_ = select_on_target(
-                candidates, data, rng, n_splits=self.n_splits, n_repeats=self.n_repeats
+                candidates, data, self.target_domain, rng, cv=self.cv
             )
-            chosen = self.selection_.chosen
-        self.ensemble_ = fit_once(candidates[chosen], data, weightings[chosen].weigh(data))
+        best = candidates["union" if self.selection_ is None else self.selection_.chosen]
+        self.best_estimator_ = best.fit(**data.for_fit())
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
-        return tags
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
+        """Score of each row, taken for a row of the target domain, by ``best_estimator_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(check_rows(self, self._features(X)))

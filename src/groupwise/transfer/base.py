@@ -1,5 +1,7 @@
 """What every transfer estimator shares: rows, their domains, and which domain counts."""
 
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,15 +16,22 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise.boosting import accepts_nan
+from groupwise.boosting.protocol import Scores
+from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
+from groupwise.inputs.parameters import check_choice, check_number
 from groupwise.validation import check_grouped_rows, check_groups, check_rows
 
 __all__ = [
     "BaseTransferClassifier",
     "BaseTransferRegressor",
+    "TransferMixin",
     "TransferRows",
-    "decide",
+    "check_class_weight",
+    "class_weighted",
     "domain_shares",
     "find_target_rows",
 ]
@@ -47,17 +56,28 @@ class TransferRows:
     X_unlabeled : {ndarray, sparse matrix} or None
     """
 
-    X: Any
+    X: Rows
     y_row: NDArray[Any]
     domains: Groups
     is_target: NDArray[np.bool_]
     weight_row: NDArray[np.float64]
     classes: NDArray[Any]
-    X_unlabeled: Any = None
+    X_unlabeled: "Rows | None" = None
 
     @property
     def n_source(self) -> int:
         return int(np.count_nonzero(~self.is_target))
+
+    def for_fit(self) -> dict[str, Any]:
+        """The arguments of the ``fit`` of another transfer classifier."""
+        unlabeled = {} if self.X_unlabeled is None else {"X_unlabeled": self.X_unlabeled}
+        return {
+            "X": self.X,
+            "y": self.classes[self.y_row],
+            "domains": self.domains.spread(self.domains.names) if self.n_source else None,
+            "sample_weight": self.weight_row,
+            **unlabeled,
+        }
 
     def take(self, rows: NDArray[Any]) -> "TransferRows":
         """The same for some of the rows."""
@@ -71,26 +91,29 @@ class TransferRows:
         )
 
 
-def find_target_rows(domains: Groups | None, target: Any, n_rows: int) -> NDArray[np.bool_]:
+def find_target_rows(
+    domains: Groups | None, target_domain: Hashable | None, n_rows: int
+) -> NDArray[np.bool_]:
     """Which rows are of the target domain; without domains, all of them.
 
     Raises
     ------
     GroupDataError
-        If ``target`` does not say which of several domains is meant, or names none of them.
+        If ``target_domain`` does not say which of several domains is meant, or names none of them.
     """
     if domains is None:
         return np.ones(n_rows, dtype=bool)
-    if target is None:
+    if target_domain is None:
         if domains.n_groups > 1:
             raise GroupDataError(
-                f"target must name one of the domains {_listed(domains)}, got None"
+                f"target_domain must name one of the domains {_listed(domains)}, got None"
             )
         return np.ones(n_rows, dtype=bool)
-    position = [code for code, name in enumerate(domains.names) if name == target]
+    position = [code for code, name in enumerate(domains.names) if name == target_domain]
     if not position:
         raise GroupDataError(
-            f"there is no row of the target domain {show(target)}; domains holds {_listed(domains)}"
+            f"there is no row of the target domain {show(target_domain)}; domains holds "
+            f"{_listed(domains)}"
         )
     return domains.codes == position[0]
 
@@ -109,20 +132,28 @@ def _listed(domains: Groups) -> str:
     return "[" + ", ".join(names) + (", ..." if domains.n_groups > 8 else "") + "]"
 
 
-class _TransferMixin:
+class TransferMixin:
     """Domains in and target rows out, for classifiers and regressors alike."""
 
     __metadata_request__fit = {"domains": True, "X_unlabeled": True}  # noqa: RUF012
     __metadata_request__score = {"domains": True}  # noqa: RUF012
 
-    target: Any
+    target_domain: Hashable | None
 
-    def _target_rows(self, domains: Any, n_rows: int) -> NDArray[np.bool_]:
+    def _target_rows(self, domains: Ids, n_rows: int) -> NDArray[np.bool_]:
         encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
-        return find_target_rows(encoded, self.target, n_rows)
+        return find_target_rows(encoded, self.target_domain, n_rows)
+
+    def _features(self, X: MatrixLike) -> MatrixLike:
+        return X
 
     def _with_domains(
-        self, rows: Any, domains: Any, sample_weight: Any, X_unlabeled: Any, need_target: bool
+        self,
+        rows: tuple[Rows, NDArray[Any], NDArray[Any]],
+        domains: Ids,
+        sample_weight: ArrayLike | None,
+        X_unlabeled: "MatrixLike | None",
+        need_target: bool,
     ) -> TransferRows:
         """Add to checked (X, y, classes) what transfer knows beyond them."""
         X, y_row, classes = rows
@@ -135,8 +166,9 @@ class _TransferMixin:
             if domains is None
             else check_groups(domains, n_rows, name="domains")
         )
-        if need_target or self.target is None or self.target in encoded.names.tolist():
-            is_target = find_target_rows(None if domains is None else encoded, self.target, n_rows)
+        given, target = None if domains is None else encoded, self.target_domain
+        if need_target or target is None or target in encoded.names.tolist():
+            is_target = find_target_rows(given, target, n_rows)
         else:
             is_target = np.zeros(n_rows, dtype=bool)
         if X_unlabeled is not None:
@@ -154,28 +186,55 @@ class _TransferMixin:
         return tags
 
 
-class BaseTransferClassifier(_TransferMixin, ClassifierMixin, BaseEstimator):
+ClassWeight = str | Mapping[Any, float] | None
+
+
+def check_class_weight(class_weight: ClassWeight) -> None:
+    """Refuse what is neither ``None``, ``"balanced"`` nor a positive weight per class."""
+    if isinstance(class_weight, Mapping):
+        for label, weight in class_weight.items():
+            check_number(f"class_weight of {show(label)}", weight, "(0, inf)")
+    else:
+        check_choice("class_weight", class_weight, ("balanced",), none=True)
+
+
+def class_weighted(
+    weight_row: NDArray[Any],
+    y_row: NDArray[np.intp],
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
+) -> NDArray[Any]:
+    """Weights with the same total in every class (``"balanced"``), or times those of a dict."""
+    if class_weight is None:
+        return weight_row
+    if isinstance(class_weight, str):
+        return weight_row / np.bincount(y_row, weights=weight_row)[y_row]
+    return weight_row * np.array([class_weight.get(c, 1.0) for c in classes.tolist()])[y_row]
+
+
+class BaseTransferClassifier(TransferMixin, ClassifierMixin, BaseEstimator):
     """Base of the transfer classifiers.
 
-    A subclass has a constructor parameter ``target``, writes ``fit`` (through
+    A subclass has a constructor parameter ``target_domain``, writes ``fit`` (through
     :meth:`_check_training`) and stores ``ensemble_`` or writes ``decision_function``. ``domains``
     is requested by default in scikit-learn's metadata routing, in ``fit`` and ``score``.
     """
 
+    estimator: Any
     classes_: NDArray[Any]
-    ensemble_: Any
+    ensemble_: Scores
 
     def _check_training(
         self,
-        X: Any,
-        y: Any,
-        domains: Any,
-        sample_weight: Any = None,
-        X_unlabeled: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        domains: Ids,
+        sample_weight: ArrayLike | None = None,
+        X_unlabeled: "MatrixLike | None" = None,
         *,
         need_target: bool = True,
     ) -> TransferRows:
-        """Let data in through the one door and store what every fitted model knows of it."""
+        """Check the data and store what every fitted model knows of it."""
         rows = check_grouped_rows(self, X, y, None)  # domains are checked under their own name
         data = self._with_domains(
             (rows.X, rows.y_row, rows.classes), domains, sample_weight, X_unlabeled, need_target
@@ -188,7 +247,10 @@ class BaseTransferClassifier(_TransferMixin, ClassifierMixin, BaseEstimator):
             )
         return data
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def _allows_nan(self) -> bool:
+        return accepts_nan(self.estimator)
+
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """Score of each row, taken for a row of the target domain.
 
         Parameters
@@ -200,9 +262,9 @@ class BaseTransferClassifier(_TransferMixin, ClassifierMixin, BaseEstimator):
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
         check_is_fitted(self)
-        return self.ensemble_.score(check_rows(self, X))
+        return self.ensemble_.score(check_rows(self, self._features(X)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Predict the class of each row; a tie of two classes goes to the second.
 
         Parameters
@@ -217,7 +279,11 @@ class BaseTransferClassifier(_TransferMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[decide(self.decision_function(X))]
 
     def score(
-        self, X: Any, y: ArrayLike, domains: ArrayLike | None = None, sample_weight: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Share of the target domain's rows that are predicted right.
 
@@ -239,26 +305,37 @@ class BaseTransferClassifier(_TransferMixin, ClassifierMixin, BaseEstimator):
             accuracy_score(np.asarray(y)[rows], self.predict(X)[rows], sample_weight=weight)
         )
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_nan()
+        return tags
 
-class BaseTransferRegressor(_TransferMixin, RegressorMixin, BaseEstimator):
+
+class BaseTransferRegressor(TransferMixin, RegressorMixin, BaseEstimator):
     """Base of the transfer regressors; the same contract as the classifiers'."""
 
     __metadata_request__fit = {"domains": True}  # noqa: RUF012
 
     def _check_training(
-        self, X: Any, y: Any, domains: Any, sample_weight: Any = None
+        self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None
     ) -> TransferRows:
-        """Let data in through the one door."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
-        return self._with_domains(
-            (X, y.astype(float), np.empty(0)), domains, sample_weight, None, True
+        """Check the data."""
+        rows, y_row = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True
         )
+        known = rows, np.asarray(y_row, dtype=float), np.empty(0)
+        return self._with_domains(known, domains, sample_weight, None, True)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        raise NotImplementedError  # a subclass's first duty
+    @abstractmethod
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """Predict the value of each row."""
 
     def score(
-        self, X: Any, y: ArrayLike, domains: ArrayLike | None = None, sample_weight: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Coefficient of determination on the target domain's rows.
 
@@ -277,8 +354,3 @@ class BaseTransferRegressor(_TransferMixin, RegressorMixin, BaseEstimator):
         rows = self._target_rows(domains, _num_samples(X))
         weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
         return float(r2_score(np.asarray(y)[rows], self.predict(X)[rows], sample_weight=weight))
-
-
-def decide(score: NDArray[Any]) -> NDArray[np.intp]:
-    """Class codes from scores."""
-    return (score >= 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)

@@ -1,7 +1,6 @@
 """Estimates of how much denser the target is than the source, at the source's rows."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +8,13 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-from groupwise.transfer.newton import fit_plane
+from groupwise._typing import Rows
+from groupwise.solvers.newton import fit_plane
 
 __all__ = ["KLIEP", "KernelMeanMatching", "LogisticRatio", "stack"]
 
 
-def stack(first: Any, second: Any) -> Any:
+def stack(first: Rows, second: "Rows | None") -> Rows:
     """Rows below each other, sparse if either is; ``None`` adds nothing."""
     if second is None:
         return first
@@ -38,12 +38,12 @@ class LogisticRatio:
 
     C: float = 1.0
 
-    def ratio(self, X_source: Any, X_target: Any) -> NDArray[np.float64]:
+    def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         n_source, n_target = X_source.shape[0], X_target.shape[0]
         sign = np.repeat([-1.0, 1.0], [n_source, n_target])
         half = 0.5 * self.C * (n_source + n_target)
         cost = np.repeat([half / n_source, half / n_target], [n_source, n_target])
-        plane = fit_plane(stack(X_source, X_target), sign, cost, loss="logistic")
+        plane = fit_plane(stack(X_source, X_target), sign, cost, loss="logistic").plane
         score = plane.score(X_source)
         return np.exp(score - score.max())
 
@@ -70,7 +70,7 @@ class KLIEP:
     n_centers: int = 100
     max_iter: int = 500
 
-    def ratio(self, X_source: Any, X_target: Any) -> NDArray[np.float64]:
+    def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         centers = X_target[_spaced(X_target.shape[0], self.n_centers)]
         gamma = _median_gamma(X_target) if self.gamma is None else self.gamma
         at_target = rbf_kernel(X_target, centers, gamma=gamma)
@@ -117,7 +117,7 @@ class KernelMeanMatching:
     slack: float | None = None
     max_iter: int = 500
 
-    def ratio(self, X_source: Any, X_target: Any) -> NDArray[np.float64]:
+    def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         n_source, n_target = X_source.shape[0], X_target.shape[0]
         gamma = _median_gamma(X_target) if self.gamma is None else self.gamma
         kernel = rbf_kernel(X_source, gamma=gamma)
@@ -155,7 +155,7 @@ def _project(point: NDArray, bound: float, low: float, high: float) -> NDArray:
     return np.clip(point - right, 0.0, bound)
 
 
-def _median_gamma(X: Any) -> float:
+def _median_gamma(X: Rows) -> float:
     """1 over the median squared distance of up to 500 rows."""
     rows = X[_spaced(X.shape[0], 500)]
     squared = euclidean_distances(rows, squared=True)

@@ -1,29 +1,27 @@
-"""Weak learners as transfer takes them, and the last rounds of a run."""
+"""Weak learners as transfer takes them, and the weights they start from."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
-from groupwise.boosting import Ensemble, HistTrees, VoteEnsemble, WeakLearner, get_weak_learner
-from groupwise.boosting.confidence import confident_learner
-from groupwise.boosting.hist_trees import HistTreeEnsemble
-from groupwise.transfer.linear import LinearEnsemble
+from groupwise._typing import Rows
+from groupwise.boosting import WeakLearner, get_weak_learner
+from groupwise.transfer.base import TransferRows, domain_shares
 
-__all__ = ["Tail", "get_transfer_learner", "last_rounds"]
+__all__ = ["get_transfer_learner", "initial_share", "starting_weights"]
 
 
 def get_transfer_learner(
-    estimator: Any, n_classes: int, *, confident: bool = False, X_unlabeled: Any = None
+    estimator: Any,
+    n_classes: int,
+    *,
+    hypotheses: str = "hard",
+    X_unlabeled: "Rows | None" = None,
+    feature_names: Sequence[str] | None = None,
 ) -> WeakLearner:
-    """Make a weak learner of what a user passes as ``estimator``.
-
-    ``None`` stands for trees of depth 3: histogram trees for two classes, scikit-learn's for more.
-    """
-    if estimator is None:
-        estimator = HistTrees() if n_classes == 2 else DecisionTreeClassifier(max_depth=3)
+    """As :func:`groupwise.boosting.get_weak_learner`; unlabelled rows go to those who use them."""
     if X_unlabeled is not None:
         if not hasattr(estimator, "with_unlabeled"):
             raise ValueError(
@@ -31,58 +29,26 @@ def get_transfer_learner(
                 "TransductiveSVC() as estimator"
             )
         estimator = estimator.with_unlabeled(X_unlabeled)
-    return confident_learner(estimator) if confident else get_weak_learner(estimator)
-
-
-def last_rounds(ensemble: Ensemble, first: int) -> Any:
-    """The vote of the rounds from ``first`` on (counted from 0)."""
-    if first == 0:
-        return ensemble
-    if isinstance(ensemble, VoteEnsemble):  # one of confidence-rated votes too
-        return replace(
-            ensemble, estimators=ensemble.estimators[first:], weights=ensemble.weights[first:]
-        )
-    if isinstance(ensemble, LinearEnsemble):
-        return LinearEnsemble(
-            ensemble.coef[first:],
-            ensemble.intercept[first:],
-            ensemble.weights[first:],
-            ensemble.n_classes,
-            ensemble.confident,
-        )
-    if isinstance(ensemble, HistTreeEnsemble):
-        return _last_trees(ensemble, first)
-    return Tail(ensemble, first)
-
-
-def _last_trees(ensemble: HistTreeEnsemble, first: int) -> HistTreeEnsemble:
-    kept = ensemble.rounds[first:]
-    trees = [tree for tree, _ in kept if tree is not None]
-    bias = float(sum(vote for tree, vote in kept if tree is None))
-    if not trees:
-        return HistTreeEnsemble(None, bias, kept)
-    skipped = trees[0]
-    text = ensemble.booster.model_to_string(
-        start_iteration=skipped, num_iteration=trees[-1] + 1 - skipped
+    return get_weak_learner(
+        estimator, n_classes, hypotheses=hypotheses, feature_names=feature_names
     )
-    moved = [(None if tree is None else tree - skipped, vote) for tree, vote in kept]
-    return HistTreeEnsemble(text, bias, moved)
 
 
-@dataclass(frozen=True)
-class Tail:
-    """The last rounds of any ensemble, as a difference of its staged scores."""
+def initial_share(initial: str | float) -> float | None:
+    """The target's share of the initial weight; ``None`` where every row weighs the same."""
+    if isinstance(initial, str):
+        if initial in ("uniform", "equal_mass"):
+            return None if initial == "uniform" else 0.5
+    elif 0.0 < initial < 1.0:
+        return float(initial)
+    raise ValueError(
+        f"initial must be 'uniform', 'equal_mass' or a share in (0, 1), got {initial!r}"
+    )
 
-    ensemble: Any
-    first: int
 
-    def score(self, X: Any) -> NDArray[Any]:
-        return list(self.staged_score(X))[-1]
-
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
-        before: Any = 0.0
-        for position, score in enumerate(self.ensemble.staged_score(X)):
-            if position < self.first:
-                before = score
-            else:
-                yield score - before
+def starting_weights(data: TransferRows, initial: str | float) -> NDArray[np.float64]:
+    """The weights of the first round, a fresh array."""
+    share = initial_share(initial)
+    if share is None:
+        return data.weight_row.copy()
+    return domain_shares(data.weight_row, data.is_target, share)

@@ -1,46 +1,48 @@
-"""Splits and scores for transfer: source rows always train, target rows alone are judged."""
+"""Splits for transfer: source rows always train, target rows alone are judged."""
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples
 
 from groupwise._compat import MetadataRequester
+from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
 from groupwise.transfer.base import find_target_rows
 from groupwise.validation import check_groups
 
-__all__ = ["TargetKFold", "TargetShuffleSplit", "make_target_scorer"]
+__all__ = ["TargetKFold", "TargetShuffleSplit"]
 
 
-class _TargetSplitter(MetadataRequester):
+class _TargetSplitter(MetadataRequester, ABC):
     """Split the target's rows; the source's are in every training set."""
 
     __metadata_request__split = {"domains": True}  # noqa: RUF012  # scikit-learn reads a plain dict
 
-    target: Any
+    target_domain: Any
 
+    @abstractmethod
     def _target_splits(self, y_target: NDArray[Any] | None, n_target: int) -> Iterator[Any]:
-        raise NotImplementedError  # the one thing a subclass writes
+        """Splits of the target's rows alone."""
 
-    def get_n_splits(self, X: Any = None, y: Any = None, domains: Any = None) -> int:
+    @abstractmethod
+    def get_n_splits(self, X: object = None, y: object = None, domains: object = None) -> int:
         """Number of splits."""
-        raise NotImplementedError  # the other thing a subclass writes
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, domains: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike | None = None, domains: Ids = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield row positions for training (with all source rows) and test (target rows only)."""
         n_rows = _num_samples(X)
         encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
-        target = np.flatnonzero(find_target_rows(encoded, self.target, n_rows))
+        target = np.flatnonzero(find_target_rows(encoded, self.target_domain, n_rows))
         source = np.setdiff1d(np.arange(n_rows), target)
         y_target = None
         if y is not None and type_of_target(y) in ("binary", "multiclass"):
@@ -71,7 +73,8 @@ class TargetKFold(_TargetSplitter):
     Parameters
     ----------
     n_splits : int, default=5
-    target : domain id, default=None
+    target_domain : domain id, default=None
+        ``None`` where there is one domain only.
     n_repeats : int, default=1
         Repeat with other random folds.
     random_state : int, RandomState instance or None, default=None
@@ -82,24 +85,29 @@ class TargetKFold(_TargetSplitter):
     >>> from groupwise.transfer import TargetKFold
     >>> domains = np.array(["s", "s", "t", "t", "t", "t"])
     >>> y = np.array([0, 1, 0, 0, 1, 1])
-    >>> for train, test in TargetKFold(2, target="t", random_state=0).split(domains, y, domains):
+    >>> for train, test in TargetKFold(2, target_domain="t", random_state=0).split(y, y, domains):
     ...     print(domains[train], domains[test], y[test])
     ['s' 's' 't' 't'] ['t' 't'] [0 1]
     ['s' 's' 't' 't'] ['t' 't'] [0 1]
     """
 
     def __init__(
-        self, n_splits: int = 5, *, target: Any = None, n_repeats: int = 1, random_state: Any = None
+        self,
+        n_splits: int = 5,
+        *,
+        target_domain: Any = None,
+        n_repeats: int = 1,
+        random_state: RandomState = None,
     ):
         self.n_splits = n_splits
-        self.target = target
+        self.target_domain = target_domain
         self.n_repeats = n_repeats
         self.random_state = random_state
 
     def __repr__(self) -> str:
-        return f"TargetKFold(n_splits={self.n_splits}, target={self.target!r})"
+        return f"TargetKFold(n_splits={self.n_splits}, target_domain={self.target_domain!r})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, domains: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, domains: object = None) -> int:
         """Number of splits, repeats counted in."""
         return self.n_splits * self.n_repeats
 
@@ -120,7 +128,8 @@ class TargetShuffleSplit(_TargetSplitter):
     Parameters
     ----------
     n_splits : int, default=10
-    target : domain id, default=None
+    target_domain : domain id, default=None
+        ``None`` where there is one domain only.
     test_size : float, default=0.2
         Share of the target's rows.
     random_state : int, RandomState instance or None, default=None
@@ -130,19 +139,19 @@ class TargetShuffleSplit(_TargetSplitter):
         self,
         n_splits: int = 10,
         *,
-        target: Any = None,
+        target_domain: Any = None,
         test_size: float = 0.2,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_splits = n_splits
-        self.target = target
+        self.target_domain = target_domain
         self.test_size = test_size
         self.random_state = random_state
 
     def __repr__(self) -> str:
-        return f"TargetShuffleSplit(n_splits={self.n_splits}, target={self.target!r})"
+        return f"TargetShuffleSplit(n_splits={self.n_splits}, target_domain={self.target_domain!r})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, domains: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, domains: object = None) -> int:
         """Number of splits."""
         return self.n_splits
 
@@ -150,75 +159,3 @@ class TargetShuffleSplit(_TargetSplitter):
         kind = ShuffleSplit if y_target is None else StratifiedShuffleSplit
         splits = kind(self.n_splits, test_size=self.test_size, random_state=self.random_state)
         yield from splits.split(np.zeros((n_target, 1)), y_target)
-
-
-class make_target_scorer(MetadataRequester):  # used like sklearn's make_scorer
-    """A scorer that judges the target's rows only.
-
-    Under :class:`TargetKFold` every test row is of the target and any scorer will do; this one is
-    for splitters that put source rows into test sets. It requests ``domains`` by default.
-
-    Parameters
-    ----------
-    metric : callable
-        ``metric(y, prediction) -> float``.
-    target : domain id, default=None
-    response : {"predict", "predict_proba", "decision_function"}, default="predict"
-        What the metric is given; of ``"predict_proba"`` for two classes the second column.
-    greater_is_better : bool, default=True
-        ``False`` flips the sign, for losses.
-
-    Examples
-    --------
-    >>> from sklearn.metrics import f1_score
-    >>> from groupwise.transfer import make_target_scorer
-    >>> make_target_scorer(f1_score, target="new")
-    make_target_scorer(f1_score, target='new', response='predict')
-    """
-
-    # scikit-learn reads a plain dict, and only where there is a method of that name
-    __metadata_request__score = {"domains": True, "estimator": UNUSED}  # noqa: RUF012
-
-    def __init__(
-        self,
-        metric: Callable[..., float],
-        *,
-        target: Any = None,
-        response: str = "predict",
-        greater_is_better: bool = True,
-    ):
-        if response not in ("predict", "predict_proba", "decision_function"):
-            raise ValueError(
-                "response must be 'predict', 'predict_proba' or 'decision_function', "
-                f"got {response!r}"
-            )
-        self.metric = metric
-        self.target = target
-        self.response = response
-        self.greater_is_better = greater_is_better
-
-    def __repr__(self) -> str:
-        name = getattr(self.metric, "__name__", repr(self.metric))
-        return f"make_target_scorer({name}, target={self.target!r}, response={self.response!r})"
-
-    def _routing_repr(self) -> str:
-        return repr(self)
-
-    def __call__(
-        self, estimator: Any, X: Any, y: ArrayLike, *, domains: ArrayLike | None = None
-    ) -> float:
-        """Score a fitted model on the rows of the target among these."""
-        return self.score(estimator, X, y, domains=domains)
-
-    def score(
-        self, estimator: Any, X: Any, y: ArrayLike, *, domains: ArrayLike | None = None
-    ) -> float:
-        """The same as calling the scorer."""
-        n_rows = _num_samples(X)
-        encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
-        rows = find_target_rows(encoded, self.target, n_rows)
-        predicted = getattr(estimator, self.response)(X)[rows]
-        if self.response == "predict_proba" and predicted.shape[1] == 2:
-            predicted = predicted[:, 1]
-        value = float(self.metric(np.asarray(y)[rows], predicted))
-        return value if self.greater_is_better else -value

@@ -1,6 +1,6 @@
 """TrAdaBoost with several sources, of which every round takes the best (Yao and Doretto 2010)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,17 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.boosting import Run
-from groupwise.boosting.confidence import row_loss
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting import Ensemble, Run, boost
+from groupwise.boosting.rounds import row_loss
+from groupwise.boosting.staged import StagedMixin
+from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
-from groupwise.transfer.boosted import StagedTransferClassifier, initial_share, starting_weights
-from groupwise.transfer.learners import get_transfer_learner
-from groupwise.transfer.rounds import RoundPlan, boost
+from groupwise.inputs.parameters import check_number
+from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.learners import get_transfer_learner, initial_share, starting_weights
+from groupwise.transfer.rounds import Algorithm1, RoundPlan
+from groupwise.transfer.tradaboost import log_odds_proba
 
 __all__ = ["MultiSourceTrAdaBoostClassifier"]
 
 
-class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
+class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
     r"""MultiSource TrAdaBoost: each round learns from the source that helps the target most.
 
     In round t there is one candidate per source k, fitted to the rows of k and of the target. The
@@ -38,7 +43,7 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
         As for :class:`TrAdaBoostClassifier`.
     n_estimators : int, default=100
         Number of rounds N, each with as many fits as there are sources.
-    target : domain id, default=None
+    target_domain : domain id, default=None
         Every other domain is a source of its own.
     initial : {"uniform", "equal_mass"} or float, default="uniform"
         As for :class:`TrAdaBoostClassifier`.
@@ -49,12 +54,15 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
     classes_ : ndarray of shape (n_classes,)
     ensemble_ : Ensemble
     domain_names_ : ndarray of shape (n_domains,)
-    sources_ : ndarray of shape (n_rounds,)
+    n_iter_ : int
+        Rounds kept.
+    sources_ : ndarray of shape (n_iter_,)
         The source that each round's hypothesis was learnt from.
-    estimator_errors_ : ndarray of shape (n_rounds,)
-    estimator_weights_ : ndarray of shape (n_rounds,)
+    estimator_errors_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter_,)
         :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
-    domain_mass_ : ndarray of shape (n_rounds + 1, n_domains)
+    history_ : dict of str to ndarray
+        ``"domain_mass"`` and ``"effective_source_rows"``, as for :class:`TrAdaBoostClassifier`.
     row_weights_ : ndarray of shape (n_rows,)
 
     Notes
@@ -78,7 +86,8 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
     ...     400, 0, random_state=1)
     >>> X, y = np.vstack([near.X, far.X]), np.r_[near.y, 1 - far.y]
     >>> domains = np.r_[near.domains, np.full(400, "far")]
-    >>> clf = MultiSourceTrAdaBoostClassifier(n_estimators=10, target="target", random_state=0)
+    >>> clf = MultiSourceTrAdaBoostClassifier(
+    ...     n_estimators=10, target_domain="target", random_state=0)
     >>> clf.fit(X, y, domains=domains).sources_[0].item()
     'source'
     """
@@ -88,23 +97,23 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
         estimator: Any = None,
         *,
         n_estimators: int = 100,
-        target: Any = None,
+        target_domain: Hashable | None = None,
         initial: str | float = "uniform",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.target = target
+        self.target_domain = target_domain
         self.initial = initial
         self.random_state = random_state
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
-        X_unlabeled: Any = None,
+        domains: Ids = None,
+        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
     ) -> "MultiSourceTrAdaBoostClassifier":
         """Fit to labelled rows of the target and of several sources.
@@ -123,36 +132,61 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferClassifier):
         -------
         self : MultiSourceTrAdaBoostClassifier
         """
-        self._check_choices()
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         initial_share(self.initial)
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
-        learner = get_transfer_learner(self.estimator, n_classes, X_unlabeled=data.X_unlabeled)
+        learner = get_transfer_learner(
+            self.estimator,
+            n_classes,
+            X_unlabeled=data.X_unlabeled,
+            feature_names=getattr(self, "feature_names_in_", None),
+        )
         codes = np.unique(data.domains.codes[~data.is_target])
         in_source = [data.is_target | (data.domains.codes == code) for code in codes]
         inner = learner.bind(data.X).start(n_classes, rng, resample=False)
         run = _BestSourceRun(inner, in_source or [data.is_target], data.is_target)
-        rounds = boost(
-            run,
+        rounds = Algorithm1(
             data.y_row,
             data.is_target,
             data.domains,
             starting_weights(data, self.initial),
-            RoundPlan(self.n_estimators, n_classes),
+            RoundPlan(self.n_estimators, data.classes),
         )
-        if not len(rounds.votes):
+        boost(run, data.y_row, rounds, self.n_estimators)
+        if not rounds.alphas:
             raise GroupDataError(
                 "no source's first hypothesis is better than chance on the rows of the target "
                 "domain; initial='equal_mass' gives them more weight"
             )
-        self.estimator_weights_, self.estimator_errors_ = rounds.votes, rounds.errors
-        self.domain_names_, self.domain_mass_ = data.domains.names, rounds.domain_mass
-        self.row_weights_ = rounds.weight_row
-        chosen = np.array(run.chosen[: len(rounds.votes)])
+        self.n_iter_ = len(rounds.alphas)
+        self.estimator_weights_ = np.array(rounds.alphas)
+        self.estimator_errors_ = rounds.history("error")
+        self.domain_names_, self.history_ = data.domains.names, rounds.shares(self.n_iter_)
+        self.row_weights_ = rounds.weight
+        chosen = np.array(run.chosen[: self.n_iter_])
         self.sources_ = data.domains.names[codes[chosen]] if len(codes) else np.array([])
-        self.rounds_ = self.ensemble_ = run.combine(rounds.votes.tolist())
+        self.ensemble_ = run.combine(rounds.alphas)
         return self
+
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """Class probabilities of each row, as for :class:`TrAdaBoostClassifier`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        return log_odds_proba(self.decision_function(X))
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
+        """Classes the model would give had it ended after each round."""
+        for score in self.staged_decision_function(X):
+            yield self.classes_[decide(score)]
 
 
 @dataclass
@@ -195,14 +229,19 @@ class ChosenRounds:
         Of the hypotheses that vote.
     """
 
-    ensemble: Any
+    ensemble: Ensemble
     positions: list[int]
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[Any]:
         return self.ensemble.score(X)
 
-    def staged_score(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
         voting = set(self.positions)
         for position, score in enumerate(self.ensemble.staged_score(X)):
             if position in voting:
                 yield score
+
+    def tail(self, first: int) -> "ChosenRounds":
+        kept = self.positions[first:]
+        start = kept[0] if kept else self.positions[-1] + 1
+        return ChosenRounds(self.ensemble.tail(start), [position - start for position in kept])

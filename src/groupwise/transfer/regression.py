@@ -1,5 +1,6 @@
 """TrAdaBoost for regression (Pardoe and Stone 2010)."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,51 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from groupwise._compat import set_random_states
-from groupwise.transfer.base import BaseTransferRegressor
-from groupwise.transfer.rounds import LEAST_ERROR, first_voter, source_beta
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting import Rounds, boost
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.transfer.base import BaseTransferRegressor, TransferRows
+from groupwise.transfer.rounds import LEAST_TARGET_ERROR, first_voter, source_beta
 from groupwise.validation import check_rows
 
-__all__ = ["TrAdaBoostRegressor", "adjusted_errors", "fit_weighted", "weighted_median"]
+__all__ = [
+    "MedianEnsemble",
+    "RegressorRun",
+    "TrAdaBoostRegressor",
+    "adjusted_errors",
+    "regression_vote",
+]
 
 _LOSSES = ("linear", "square", "exponential")
+
+
+class _Algorithm3(Rounds):
+    """The weights of TrAdaBoost.R2 from round to round."""
+
+    values = ("error", "domain_mass")
+
+    def __init__(self, data: TransferRows, n_rounds: int, loss: str):
+        super().__init__()
+        self.data, self.loss = data, loss
+        self.log_beta = np.log(source_beta(data.n_source, n_rounds))
+        self.log_weight = np.log(data.weight_row / data.weight_row.sum())
+        self.first_mass = data.domains.sum(self.weight_row)
+
+    @property
+    def weight_row(self) -> NDArray[Any]:  # type: ignore[override]  # an attribute in other methods
+        return np.exp(self.log_weight)
+
+    def update(self, output: NDArray[Any]) -> bool:
+        y_row, is_target = self.data.y_row, self.data.is_target
+        adjusted = adjusted_errors(y_row - output, self.loss)
+        error = float(softmax(self.log_weight[is_target]) @ adjusted[is_target])
+        if error >= 0.5 and self.alphas:
+            return True
+        vote = regression_vote(error)
+        self.log_weight = self.log_weight + np.where(is_target, vote, self.log_beta) * adjusted
+        self.log_weight -= logsumexp(self.log_weight)
+        self.record(vote, error=error, domain_mass=self.data.domains.sum(self.weight_row))
+        return error >= 0.5 or not adjusted.any()
 
 
 class TrAdaBoostRegressor(BaseTransferRegressor):
@@ -40,7 +79,7 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         Must take ``sample_weight``. ``None``: ``DecisionTreeRegressor(max_depth=3)``.
     n_estimators : int, default=50
         Number of rounds N.
-    target : domain id, default=None
+    target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
     loss : {"linear", "square", "exponential"}, default="linear"
     vote : {"last_half", "all"}, default="last_half"
@@ -48,13 +87,19 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
 
     Attributes
     ----------
+    ensemble_ : MedianEnsemble
+        The rounds that vote.
     estimators_ : list of regressors
         Of all rounds.
-    estimator_errors_ : ndarray of shape (n_rounds,)
-    estimator_weights_ : ndarray of shape (n_rounds,)
+    n_iter_ : int
+        Rounds kept.
+    estimator_errors_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter_,)
         :math:`\ln(1/\beta_t)`.
     domain_names_ : ndarray of shape (n_domains,)
-    domain_mass_ : ndarray of shape (n_rounds + 1, n_domains)
+    history_ : dict of str to ndarray
+        ``"domain_mass"``, (n_iter_ + 1, n_domains): each domain's share of all weight, before the
+        first and after every round.
     row_weights_ : ndarray of shape (n_rows,)
 
     Notes
@@ -75,7 +120,7 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
     >>> x = rng.uniform(size=(120, 1))
     >>> domains = np.repeat(["old", "new"], [100, 20])
     >>> y = np.sin(6 * x[:, 0]) + 0.3 * (domains == "old")
-    >>> model = TrAdaBoostRegressor(n_estimators=10, target="new", random_state=0)
+    >>> model = TrAdaBoostRegressor(n_estimators=10, target_domain="new", random_state=0)
     >>> model.fit(x, y, domains=domains).predict(x[:2]).shape
     (2,)
     """
@@ -85,24 +130,24 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         estimator: Any = None,
         *,
         n_estimators: int = 50,
-        target: Any = None,
+        target_domain: Hashable | None = None,
         loss: str = "linear",
         vote: str = "last_half",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.target = target
+        self.target_domain = target_domain
         self.loss = loss
         self.vote = vote
         self.random_state = random_state
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
+        domains: Ids = None,
         sample_weight: ArrayLike | None = None,
     ) -> "TrAdaBoostRegressor":
         """Fit to rows of the target and of other domains.
@@ -119,42 +164,27 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         -------
         self : TrAdaBoostRegressor
         """
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss must be one of {_LOSSES}, got {self.loss!r}")
-        if self.vote not in ("last_half", "all"):
-            raise ValueError(f"vote must be 'last_half' or 'all', got {self.vote!r}")
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
+        check_choice("loss", self.loss, _LOSSES)
+        check_choice("vote", self.vote, ("last_half", "all"))
         data = self._check_training(X, y, domains, sample_weight)
-        rng = check_random_state(self.random_state)
-        log_beta = np.log(source_beta(data.n_source, self.n_estimators))
-        log_weight = np.log(data.weight_row / data.weight_row.sum())
-        self.estimators_: list[Any] = []
-        errors, votes = [], []
-        mass = [data.domains.sum(np.exp(log_weight))]
-        for _ in range(self.n_estimators):
-            model = fit_weighted(self.estimator, data.X, data.y_row, np.exp(log_weight), rng)
-            adjusted = adjusted_errors(data.y_row - model.predict(data.X), self.loss)
-            error = float(softmax(log_weight[data.is_target]) @ adjusted[data.is_target])
-            if error >= 0.5 and self.estimators_:
-                break
-            self.estimators_.append(model)
-            errors.append(error)
-            least = min(max(error, LEAST_ERROR), 0.5 - LEAST_ERROR)
-            votes.append(float(np.log1p(-least) - np.log(least)))
-            log_weight = log_weight + np.where(data.is_target, votes[-1], log_beta) * adjusted
-            log_weight -= logsumexp(log_weight)
-            mass.append(data.domains.sum(np.exp(log_weight)))
-            if error >= 0.5 or not adjusted.any():
-                break
-        self.estimator_errors_, self.estimator_weights_ = np.array(errors), np.array(votes)
-        self.domain_names_, self.domain_mass_ = data.domains.names, np.array(mass)
-        self.row_weights_ = np.exp(log_weight)
+        run = RegressorRun(self.estimator, data.X, check_random_state(self.random_state))
+        rounds = _Algorithm3(data, self.n_estimators, self.loss)
+        boost(run, data.y_row, rounds, self.n_estimators)
+        self.n_iter_ = len(rounds.alphas)
+        self.estimators_ = run.models[: self.n_iter_]
+        self.estimator_weights_ = np.array(rounds.alphas)
+        self.estimator_errors_ = rounds.history("error")
+        self.domain_names_ = data.domains.names
+        mass = [rounds.first_mass, *rounds.history("domain_mass")]
+        self.history_ = {"domain_mass": np.array(mass)}
+        self.row_weights_ = rounds.weight_row
         half = self.vote == "last_half" and data.n_source > 0
-        self._first = first_voter(len(votes)) if half else 0
+        first = first_voter(self.n_iter_) if half else 0
+        self.ensemble_ = MedianEnsemble(self.estimators_[first:], self.estimator_weights_[first:])
         return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the value of each row.
 
         Parameters
@@ -166,20 +196,54 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         y : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        X = check_rows(self, X)
-        values = np.column_stack([model.predict(X) for model in self.estimators_[self._first :]])
-        return weighted_median(values, self.estimator_weights_[self._first :])
+        return self.ensemble_.predict(check_rows(self, self._features(X)))
 
 
-def fit_weighted(
-    estimator: Any, X: Any, y_row: NDArray, weight: NDArray, rng: np.random.RandomState
-) -> Any:
-    """A clone of a regressor, fitted with weights of mean 1."""
-    model = clone(DecisionTreeRegressor(max_depth=3) if estimator is None else estimator)
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(f"{type(model).__name__} takes no sample_weight in fit")
-    set_random_states(model, rng)
-    return model.fit(X, y_row, sample_weight=weight * (len(weight) / weight.sum()))
+class RegressorRun:
+    """Clones of a regressor, fitted to one weighting of the rows after another.
+
+    ``None`` stands for ``DecisionTreeRegressor(max_depth=3)``.
+    """
+
+    def __init__(self, estimator: Any, X: Rows, rng: np.random.RandomState):
+        self.estimator = DecisionTreeRegressor(max_depth=3) if estimator is None else estimator
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"{type(self.estimator).__name__} takes no sample_weight in fit")
+        self.X, self.rng = X, rng
+        self.models: list[Any] = []
+
+    def fit(self, target: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+        """Fit one more, with weights of mean 1; its values of the same rows."""
+        model = clone(self.estimator)
+        set_random_states(model, self.rng)
+        model.fit(self.X, target, sample_weight=weight * (len(weight) / weight.sum()))
+        self.models.append(model)
+        return model.predict(self.X)
+
+
+class MedianEnsemble:
+    """The weighted median of regressors.
+
+    Parameters
+    ----------
+    estimators : list of regressors
+    weights : ndarray of shape (n_estimators,)
+    """
+
+    def __init__(self, estimators: list[Any], weights: NDArray[np.float64]):
+        self.estimators = estimators
+        self.weights = weights
+
+    def predict(self, X: Rows) -> NDArray[np.float64]:
+        """Per row, the first value at which half of the weight is reached."""
+        values = np.column_stack([model.predict(X) for model in self.estimators])
+        return weighted_median(values, self.weights)
+
+
+def regression_vote(error: float) -> float:
+    r""":math:`\ln(1/\beta_t)` of AdaBoost.R2; errors near 0 and 1/2 count as a little away."""
+    least = min(max(error, LEAST_TARGET_ERROR), 0.5 - LEAST_TARGET_ERROR)
+    return float(np.log1p(-least) - np.log(least))
 
 
 def adjusted_errors(residual: NDArray[Any], loss: str = "linear") -> NDArray[np.float64]:

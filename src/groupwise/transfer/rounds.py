@@ -1,6 +1,6 @@
 """The rounds of TrAdaBoost (Dai et al. 2007, Algorithm 1), apart from any estimator."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,16 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from groupwise.boosting import Run
-from groupwise.boosting.classifiers import vote_coding
-from groupwise.boosting.confidence import row_loss
+from groupwise._typing import Rows
+from groupwise.boosting import Ensemble, Rounds
+from groupwise.boosting.rounds import row_loss
+from groupwise.boosting.votes import cast, decide
 from groupwise.groups import Groups
-from groupwise.transfer.base import decide
+from groupwise.transfer.base import ClassWeight, class_weighted
 
-__all__ = ["LEAST_ERROR", "RoundPlan", "Rounds", "boost", "first_voter", "source_beta"]
+__all__ = [
+    "LEAST_TARGET_ERROR",
+    "Algorithm1",
+    "LastHalf",
+    "RoundPlan",
+    "first_voter",
+    "source_beta",
+]
 
-#: An error of 0 counts as this one, or its vote would be infinite.
-LEAST_ERROR = 1e-10
+#: An error of 0 on the target counts as this one, or its vote would be infinite.
+LEAST_TARGET_ERROR = 1e-10
 
 SOURCE_MASS = ("free", "kept", "dynamic")
 
@@ -39,99 +47,30 @@ class RoundPlan:
     Attributes
     ----------
     n_rounds : int
-    n_classes : int
+    classes : ndarray of shape (n_classes,)
     source_mass : {"free", "kept", "dynamic"}
-    balance_classes : bool
+    class_weight : dict, "balanced" or None
     """
 
     n_rounds: int
-    n_classes: int
+    classes: NDArray[Any]
     source_mass: str = "free"
-    balance_classes: bool = False
+    class_weight: ClassWeight = None
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
 
     def for_learner(self, weight: NDArray[Any], target: NDArray[np.intp]) -> NDArray[Any]:
         """What the learner sees of the weights."""
-        if not self.balance_classes:
-            return weight
-        total = np.bincount(target, weights=weight, minlength=self.n_classes)
-        return weight / total[target]
+        return class_weighted(weight, target, self.classes, self.class_weight)
 
 
-@dataclass(frozen=True)
-class Rounds:
-    r"""What happened in a run.
-
-    Attributes
-    ----------
-    votes : ndarray of shape (n_rounds,)
-        :math:`\ln(1/\beta_t)`, negative where the hypothesis was reversed.
-    errors : ndarray of shape (n_rounds,)
-        :math:`\epsilon_t`, of the hypothesis as it votes.
-    betas : ndarray of shape (n_rounds,)
-    source_beta : float
-    domain_mass : ndarray of shape (n_rounds + 1, n_domains)
-        Each domain's share of the weight before the first and after every round.
-    effective_source_rows : ndarray of shape (n_rounds + 1,)
-        :math:`(\sum w_i)^2 / \sum w_i^2` over source rows.
-    weight_row : ndarray of shape (n_rows,)
-        The weights after the last round, with sum 1.
-    watched : list of ndarray
-        The hypotheses' outputs on the watched rows, signed votes not yet applied.
-    n_classes : int
-    """
-
-    votes: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    betas: NDArray[np.float64]
-    source_beta: float
-    domain_mass: NDArray[np.float64]
-    effective_source_rows: NDArray[np.float64]
-    weight_row: NDArray[np.float64]
-    watched: list[NDArray[Any]]
-    n_classes: int
-
-    def error_bound(self, first: int, last: int) -> float:
-        r"""Theorem 3 for the vote of the rounds from ``first`` to ``last``, two classes.
-
-        The error on target rows, *weighted by the weights they have when the vote begins*, is at
-        most :math:`\prod_t (1 - \epsilon_t + \epsilon_t/\beta_t) \sqrt{\beta_t}`, which is the
-        paper's :math:`\prod_t 2\sqrt{\epsilon_t (1-\epsilon_t)}` where no error was 0.
-        """
-        errors, betas = self.errors[first:last], self.betas[first:last]
-        terms = np.log1p(errors * (1.0 / betas - 1.0)) + 0.5 * np.log(betas)
-        return float(np.exp(min(terms.sum(), 0.0)))
-
-    def best_length(self, y_watched: NDArray[np.intp], votes_from: Callable[[int], int]) -> int:
-        """The smallest number of rounds with the fewest errors on the watched rows."""
-        coding = vote_coding(self.n_classes)
-        votes = [
-            vote * (output @ coding if output.ndim == 2 else coding[output])
-            for vote, output in zip(self.votes, self.watched, strict=True)
-        ]
-        total = np.cumsum([np.zeros_like(votes[0]), *votes], axis=0)
-        wrong = [
-            np.count_nonzero(decide(total[length] - total[votes_from(length)]) != y_watched)
-            for length in range(1, len(votes) + 1)
-        ]
-        return int(np.argmin(wrong)) + 1
-
-
-def boost(
-    run: Run,
-    target: NDArray[np.intp],
-    is_target: NDArray[np.bool_],
-    domains: Groups,
-    weight_row: NDArray[np.float64],
-    plan: RoundPlan,
-    *,
-    watched: NDArray[np.intp] | None = None,
-) -> Rounds:
-    """Run the rounds: Algorithm 1, steps 1 to 5.
+class Algorithm1(Rounds):
+    r"""TrAdaBoost's weights from round to round: Algorithm 1, steps 1 to 5.
 
     Parameters
     ----------
-    run : Run
-        Of a weak learner; it keeps the hypotheses.
     target : ndarray of shape (n_rows,)
         Class codes.
     is_target : ndarray of bool of shape (n_rows,)
@@ -143,48 +82,140 @@ def boost(
     watched : ndarray of int, default=None
         Rows whose predictions are kept.
 
-    Returns
-    -------
-    rounds : Rounds
+    Attributes
+    ----------
+    alphas : list of float
+        The votes :math:`\ln(1/\beta_t)`, negative where the hypothesis was reversed.
+    weight : ndarray of shape (n_rows,)
+        The weights after the last round, with sum 1.
+    source_beta : float
+    watched_outputs : list of ndarray
+        What the hypotheses say of the watched rows, before a reversal.
     """
-    with np.errstate(divide="ignore"):
-        log_weight, weight = _normalised(np.log(weight_row))
-    source, in_target = np.flatnonzero(~is_target), np.flatnonzero(is_target)
-    log_beta = float(np.log(source_beta(len(source), plan.n_rounds)))
-    kept_odds = _log_odds(log_weight, is_target) if len(source) else 0.0
-    votes, errors, betas, seen = [], [], [], []
-    mass, effective = [domains.sum(weight)], [_effective_number(log_weight[source])]
-    for _ in range(plan.n_rounds):
-        output = run.fit(target, plan.for_learner(weight, target))
-        loss, error, side = _judge(row_loss(output, target), log_weight, in_target, plan.n_classes)
+
+    values = ("error", "beta", "domain_mass", "effective_source_rows")
+
+    def __init__(
+        self,
+        target: NDArray[np.intp],
+        is_target: NDArray[np.bool_],
+        domains: Groups,
+        weight_row: NDArray[np.float64],
+        plan: RoundPlan,
+        *,
+        watched: NDArray[np.intp] | None = None,
+    ):
+        super().__init__()
+        self.target, self.is_target, self.domains, self.plan = target, is_target, domains, plan
+        self.source, self.in_target = np.flatnonzero(~is_target), np.flatnonzero(is_target)
+        self.source_beta = float(source_beta(len(self.source), plan.n_rounds))
+        with np.errstate(divide="ignore"):
+            self.log_weight, self.weight = _normalised(np.log(weight_row))
+        self.kept_odds = _log_odds(self.log_weight, is_target) if len(self.source) else 0.0
+        self.first = self._shares()
+        self.watched = watched
+        self.watched_outputs: list[NDArray[Any]] = []
+
+    @property
+    def weight_row(self) -> NDArray[Any]:  # type: ignore[override]  # an attribute in other methods
+        return self.plan.for_learner(self.weight, self.target)
+
+    def update(self, output: NDArray[Any]) -> bool:
+        """Steps 3 to 5, and the end of a run in which nothing moves any more."""
+        plan, is_target = self.plan, self.is_target
+        loss, error, side = _judge(
+            row_loss(output, self.target), self.log_weight, self.in_target, plan.n_classes
+        )
         if error >= 1.0 - 1.0 / plan.n_classes and plan.n_classes > 2:
-            break
-        beta = max(error, LEAST_ERROR) / (1.0 - max(error, LEAST_ERROR))
+            return True
+        beta = max(error, LEAST_TARGET_ERROR) / (1.0 - max(error, LEAST_TARGET_ERROR))
         vote = -np.log(beta) + np.log(plan.n_classes - 1)
-        log_weight = log_weight + np.where(is_target, vote, log_beta) * loss
-        if len(source) and plan.source_mass != "free":
-            log_weight = _correct_drift(log_weight, weight, is_target, plan.source_mass, kept_odds)
-        log_weight, weight = _normalised(log_weight)
-        votes.append(side * vote)
-        errors.append(error)
-        betas.append(beta)
-        mass.append(domains.sum(weight))
-        effective.append(_effective_number(log_weight[source]))
-        if watched is not None:
-            seen.append(output[watched])
-        if error == 0.0 and not loss[source].any():
-            break  # no weight moves any more
-    return Rounds(
-        np.array(votes),
-        np.array(errors),
-        np.array(betas),
-        float(np.exp(log_beta)),
-        np.array(mass),
-        np.array(effective),
-        weight,
-        seen,
-        plan.n_classes,
-    )
+        moved = self.log_weight + np.where(is_target, vote, np.log(self.source_beta)) * loss
+        if len(self.source) and plan.source_mass != "free":
+            moved = _correct_drift(moved, self.weight, is_target, plan.source_mass, self.kept_odds)
+        self.log_weight, self.weight = _normalised(moved)
+        self.record(side * vote, error=error, beta=beta, **self._shares())
+        if self.watched is not None:
+            self.watched_outputs.append(output[self.watched])
+        return error == 0.0 and not loss[self.source].any()  # no weight moves any more
+
+    def _shares(self) -> dict[str, Any]:
+        return {
+            "domain_mass": self.domains.sum(self.weight),
+            "effective_source_rows": _effective_number(self.log_weight[self.source]),
+        }
+
+    def shares(self, n_rounds: int) -> dict[str, NDArray[Any]]:
+        r"""What became of the weight before the first and after each of ``n_rounds`` rounds.
+
+        ``"domain_mass"``, (n_rounds + 1, n_domains): each domain's share.
+        ``"effective_source_rows"``, (n_rounds + 1,): :math:`(\sum w_i)^2 / \sum w_i^2` over source
+        rows.
+        """
+        return {
+            name: np.array([first, *self.history(name)[:n_rounds]])
+            for name, first in self.first.items()
+        }
+
+    def error_bound(self, first: int, last: int) -> float:
+        r"""Theorem 3 for the vote of the rounds from ``first`` to ``last``, two classes.
+
+        The error on target rows, *weighted by the weights they have when the vote begins*, is at
+        most :math:`\prod_t (1 - \epsilon_t + \epsilon_t/\beta_t) \sqrt{\beta_t}`, which is the
+        paper's :math:`\prod_t 2\sqrt{\epsilon_t (1-\epsilon_t)}` where no error was 0.
+        """
+        errors, betas = self.history("error")[first:last], self.history("beta")[first:last]
+        terms = np.log1p(errors * (1.0 / betas - 1.0)) + 0.5 * np.log(betas)
+        return float(np.exp(min(terms.sum(), 0.0)))
+
+    def best_length(self, y_watched: NDArray[np.intp], *, last_half: bool) -> int:
+        """The smallest number of rounds with the fewest errors on the watched rows."""
+        votes = [
+            vote * cast(output, self.plan.n_classes)
+            for vote, output in zip(self.alphas, self.watched_outputs, strict=True)
+        ]
+        total = np.cumsum([np.zeros_like(votes[0]), *votes], axis=0)
+        wrong = []
+        for length in range(1, len(votes) + 1):
+            before = total[first_voter(length) if last_half else 0]
+            wrong.append(np.count_nonzero(decide(total[length] - before) != y_watched))
+        return int(np.argmin(wrong)) + 1
+
+
+@dataclass(frozen=True)
+class LastHalf:
+    """The vote of the last half of the rounds.
+
+    Attributes
+    ----------
+    rounds : Ensemble
+        Of all rounds.
+    voters : Ensemble
+        Those that vote.
+    """
+
+    rounds: Ensemble
+    voters: Ensemble
+
+    @classmethod
+    def of(cls, rounds: Ensemble, n_rounds: int) -> "LastHalf":
+        return cls(rounds, rounds.tail(first_voter(n_rounds)))
+
+    def score(self, X: Rows) -> NDArray[Any]:
+        return self.voters.score(X)
+
+    def staged_score(self, X: Rows) -> Iterator[NDArray[Any]]:
+        """Scores of the last half of the rounds up to each."""
+        totals: dict[int, Any] = {0: 0.0}
+        for length, total in enumerate(self.rounds.staged_score(X), start=1):
+            totals[length] = total
+            first = first_voter(length)
+            yield total - totals[first]
+            for passed in [key for key in totals if key < first]:
+                del totals[passed]
+
+    def tail(self, first: int) -> Ensemble:
+        return self.voters.tail(first)
 
 
 def _normalised(log_weight: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

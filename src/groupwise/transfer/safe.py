@@ -1,183 +1,168 @@
-"""Choosing between transfer and its baselines on held-out rows of the target."""
+"""TrAdaBoost, unless a plain weighted fit does better on held-out rows of the target."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from groupwise.exceptions import GroupDataError
-from groupwise.groups import show
-from groupwise.transfer.base import TransferRows
-from groupwise.transfer.model_selection import TargetKFold
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting import accepts_nan, by_position
+from groupwise.transfer.base import BaseTransferClassifier, TransferRows
+from groupwise.transfer.target_selection import (
+    NegativeTransferWarning,
+    TargetSelection,
+    select_safely,
+)
+from groupwise.transfer.tradaboost import TrAdaBoostClassifier
+from groupwise.transfer.weighted import WeightedTransferClassifier
+from groupwise.validation import check_rows
 
-__all__ = ["NegativeTransferWarning", "TargetSelection", "select_on_target", "select_safely"]
+__all__ = ["SafeTrAdaBoostClassifier"]
 
-_REPEATS = 2
-_FEW_ROWS = 20
-
-
-class NegativeTransferWarning(UserWarning):
-    """The rows of other domains did harm on held-out rows of the target."""
-
-
-@dataclass(frozen=True)
-class TargetSelection:
-    """What a comparison on held-out target rows found.
-
-    Attributes
-    ----------
-    chosen : str
-    errors : dict of str to float
-        Share of held-out target rows predicted wrong, all folds together.
-    losses : dict of str to float
-        Mean logistic loss of the same predictions (see :func:`select_on_target`).
-    n_rows : int
-        Held-out predictions each is judged by.
-    """
-
-    chosen: str
-    errors: dict[str, float]
-    losses: dict[str, float]
-    n_rows: int
-
-    @property
-    def negative_transfer(self) -> bool:
-        """Whether the target alone is the best."""
-        return self.chosen == "target_only"
+_BASELINES = ("equal_mass", "union", "target_only")
 
 
-def select_on_target(
-    candidates: dict[str, Any],
-    data: TransferRows,
-    rng: Any,
-    *,
-    n_splits: int = 5,
-    n_repeats: int = _REPEATS,
-) -> TargetSelection:
-    r"""Compare unfitted models by cross-validation over the target's rows.
+class SafeTrAdaBoostClassifier(BaseTransferClassifier):
+    """TrAdaBoost or a baseline of the same learner, whichever the target's rows prefer.
 
-    The fewest errors win. Candidates with equally few go by the mean logistic loss
-    :math:`\ln(1 + e^{-m})` of the margins m, each model's scores scaled to a mean size of 1, so
-    that models with scores on different scales can be compared; then by their order.
+    Candidates are TrAdaBoost and :class:`WeightedTransferClassifier` with the weightings
+    ``"equal_mass"``, ``"union"`` and ``"target_only"``, compared by cross-validation over the
+    target's rows. Below 20 target rows these errors are mostly noise, and the equal-mass fit is
+    kept unless another is better by two standard errors. Where transfer loses to the target alone,
+    a :class:`NegativeTransferWarning` says so.
 
     Parameters
     ----------
-    candidates : dict of str to transfer classifier
-        In order of preference.
-    data : TransferRows
-    rng : RandomState
-        Of the folds, which are the same for all.
-    n_splits, n_repeats : int
-        Fewer splits where a class has fewer rows in the target; at least two.
+    tradaboost : TrAdaBoostClassifier, default=None
+        ``None``: ``TrAdaBoostClassifier()``. Its ``estimator`` and ``class_weight`` are the
+        baselines' too; its ``target_domain`` and ``random_state`` are set from here.
+    cv : int, splitter or iterable of splits, default=None
+        As for :class:`BalancedTransferClassifier`.
+    target_domain : domain id, default=None
+        The domain that counts. May be left out when there is only one.
+    random_state : int, RandomState instance or None, default=None
 
-    Returns
-    -------
-    selection : TargetSelection
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    best_estimator_ : TrAdaBoostClassifier or WeightedTransferClassifier
+        Fitted to all rows.
+    selection_ : TargetSelection or None
+        The held-out errors and the choice; ``None`` without source rows, where there is none.
+
+    Examples
+    --------
+    >>> from groupwise.datasets.transfer import make_shifted_domains
+    >>> from groupwise.transfer import SafeTrAdaBoostClassifier, TrAdaBoostClassifier
+    >>> d = make_shifted_domains(random_state=0)
+    >>> clf = SafeTrAdaBoostClassifier(
+    ...     TrAdaBoostClassifier(n_estimators=5), target_domain="target", random_state=0)
+    >>> sorted(clf.fit(d.X, d.y, domains=d.domains).selection_.errors)
+    ['equal_mass', 'target_only', 'tradaboost', 'union']
     """
-    return _selection(_held_out(candidates, data, rng, n_splits, n_repeats), list(candidates))
 
+    def __init__(
+        self,
+        tradaboost: TrAdaBoostClassifier | None = None,
+        *,
+        cv: Any = None,
+        target_domain: Hashable | None = None,
+        random_state: RandomState = None,
+    ):
+        self.tradaboost = tradaboost
+        self.cv = cv
+        self.target_domain = target_domain
+        self.random_state = random_state
 
-def select_safely(
-    candidates: dict[str, Any], data: TransferRows, rng: Any, *, start: str
-) -> TargetSelection:
-    """As :func:`select_on_target`; with few target rows, the start unless the evidence is strong.
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        domains: Ids = None,
+        X_unlabeled: "MatrixLike | None" = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> "SafeTrAdaBoostClassifier":
+        """Fit to labelled rows of the target and of other domains.
 
-    Below 20 rows held-out errors are mostly chance: another candidate is taken only if it makes
-    fewer by more than two standard errors of the difference, row by row.
-    """
-    held_out = _held_out(candidates, data, rng, 5, _REPEATS)
-    admitted = list(candidates)
-    if np.count_nonzero(data.is_target) < _FEW_ROWS:
-        better = [n for n in candidates if _clearly_better(held_out[n], held_out[start])]
-        admitted = better or [start]
-    return _selection(held_out, admitted)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
+            Rows of the target without labels, for a transductive learner.
+        sample_weight : array-like of shape (n_rows,), default=None
 
+        Returns
+        -------
+        self : SafeTrAdaBoostClassifier
+        """
+        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+        rng = check_random_state(self.random_state)
+        boosted = self._boosting().set_params(random_state=rng).fit(**data.for_fit())
+        self.best_estimator_: TrAdaBoostClassifier | WeightedTransferClassifier = boosted
+        self.selection_: TargetSelection | None = None
+        if data.n_source:
+            self._compare(data, rng)
+        return self
 
-def _selection(held_out: "dict[str, _HeldOutErrors]", admitted: list[str]) -> TargetSelection:
-    """The fewest errors, then the least loss, then the order."""
-    errors = {name: parts.error for name, parts in held_out.items()}
-    losses = {name: float(np.mean(parts.loss)) for name, parts in held_out.items()}
-    chosen = min(admitted, key=lambda name: (errors[name], losses[name], admitted.index(name)))
-    return TargetSelection(chosen, errors, losses, len(held_out[chosen].wrong))
-
-
-def _clearly_better(one: "_HeldOutErrors", other: "_HeldOutErrors") -> bool:
-    fewer = other.wrong.astype(float) - one.wrong
-    n_rows = len(fewer) / _REPEATS
-    return bool(fewer.mean() > 2.0 * fewer.std() / np.sqrt(n_rows))
-
-
-@dataclass(frozen=True)
-class _HeldOutErrors:
-    """Held-out predictions of one candidate, fold after fold: mistakes and margins."""
-
-    wrong: NDArray[np.bool_]
-    margin: NDArray[np.float64]
-
-    @property
-    def error(self) -> float:
-        return float(np.mean(self.wrong))
-
-    @property
-    def loss(self) -> NDArray[Any]:
-        """Logistic losses of the margins, scaled to a mean size of 1."""
-        size = float(np.abs(self.margin).mean())
-        return np.logaddexp(0.0, -self.margin / (size if size > 0 else 1.0))
-
-
-def _held_out(
-    candidates: dict[str, Any], data: TransferRows, rng: Any, n_splits: int, n_repeats: int
-) -> dict[str, _HeldOutErrors]:
-    """Every candidate on the same held-out rows of the target."""
-    names = data.domains.spread(data.domains.names)
-    target = next(iter(candidates.values())).target
-    n_splits = min(n_splits, _least_class(data))
-    folds = TargetKFold(n_splits, target=target, n_repeats=n_repeats, random_state=rng)
-    found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
-    for train, test in folds.split(data.y_row, data.y_row, names):
-        part = data.take(train)
-        for name, candidate in candidates.items():
-            model = clone(candidate)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                model.fit(
-                    part.X,
-                    part.y_row,
-                    domains=names[train],
-                    sample_weight=part.weight_row,
-                    **({} if data.X_unlabeled is None else {"X_unlabeled": data.X_unlabeled}),
-                )
-            score = model.decision_function(data.X[test])
-            known = np.searchsorted(model.classes_, data.y_row[test])
-            wrong = model.predict(data.X[test]) != data.y_row[test]
-            found[name].append((wrong, _margin(score, known)))
-    return {
-        name: _HeldOutErrors(*(np.concatenate(parts) for parts in zip(*pairs, strict=True)))
-        for name, pairs in found.items()
-    }
-
-
-def _least_class(data: TransferRows) -> int:
-    """Target rows of the rarest class that the target has: at least two, or an error."""
-    y_target = data.y_row[data.is_target]
-    counts = np.bincount(y_target, minlength=len(data.classes))
-    rarest = int(np.where(counts > 0, counts, len(y_target)).argmin())
-    if counts[rarest] < 2:
-        raise GroupDataError(
-            "a choice on held-out rows needs two target rows of each class; class "
-            f"{show(data.classes[rarest])} has {counts[rarest]}"
+    def _boosting(self) -> TrAdaBoostClassifier:
+        given = TrAdaBoostClassifier() if self.tradaboost is None else clone(self.tradaboost)
+        names = getattr(self, "feature_names_in_", None)
+        return given.set_params(
+            target_domain=self.target_domain, estimator=by_position(given.estimator, names)
         )
-    return int(counts[rarest])
 
+    def _compare(self, data: TransferRows, rng: np.random.RandomState) -> None:
+        """Put a baseline in place of the boosted model where held-out target rows prefer it."""
+        boosting = self._boosting()
+        baselines: dict[str, Any] = {
+            name: WeightedTransferClassifier(
+                boosting.estimator,
+                weighting=name,
+                target_domain=self.target_domain,
+                class_weight=boosting.class_weight,
+                random_state=rng.randint(2**31 - 1),
+            )
+            for name in _BASELINES
+        }
+        boosting.set_params(random_state=rng.randint(2**31 - 1))
+        everyone = {"tradaboost": boosting, **baselines}
+        selection = select_safely(
+            everyone, data, self.target_domain, rng, start="equal_mass", cv=self.cv
+        )
+        self.selection_ = selection
+        if selection.chosen != "tradaboost":
+            self.best_estimator_ = baselines[selection.chosen].fit(**data.for_fit())
+        if selection.negative_transfer:
+            errors = {name: round(error, 3) for name, error in selection.errors.items()}
+            warnings.warn(
+                "negative transfer: on held-out rows the target alone does best, so the source "
+                f"rows are not used (errors {errors})",
+                NegativeTransferWarning,
+                stacklevel=3,
+            )
 
-def _margin(score: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
-    """How far the true class is ahead of the best other one."""
-    if score.ndim == 1:
-        return np.where(code == 1, score, -score)
-    rows = np.arange(len(score))
-    others = score.copy()
-    others[rows, code] = -np.inf
-    return score[rows, code] - others.max(axis=1)
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
+        """Score of each row, taken for a row of the target domain, by ``best_estimator_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(check_rows(self, self._features(X)))
+
+    def _allows_nan(self) -> bool:
+        return self.tradaboost is None or accepts_nan(self.tradaboost.estimator)

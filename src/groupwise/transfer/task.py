@@ -1,5 +1,6 @@
 """Boosting with the hypotheses of other tasks (Yao and Doretto 2010)."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,18 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.boosting.confidence import row_loss
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting import Ensemble, Rounds, Run, boost
+from groupwise.boosting.rounds import row_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.transfer.base import TransferRows
-from groupwise.transfer.boosted import BoostedTransferClassifier
+from groupwise.inputs.parameters import check_number
+from groupwise.transfer.base import BaseTransferClassifier, TransferRows
 from groupwise.transfer.learners import get_transfer_learner
-from groupwise.transfer.rounds import LEAST_ERROR, RoundPlan, boost
+from groupwise.transfer.rounds import LEAST_TARGET_ERROR, Algorithm1, RoundPlan
+from groupwise.transfer.tradaboost import log_odds_proba
 
 __all__ = ["TaskTrAdaBoostClassifier"]
 
 
-class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
+class TaskTrAdaBoostClassifier(BaseTransferClassifier):
     r"""TaskTrAdaBoost: AdaBoost on the target, with hypotheses that were learnt on the sources.
 
     Phase I runs AdaBoost on each source and keeps the hypotheses whose vote
@@ -35,7 +39,7 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
         Rounds of either phase.
     min_vote : float, default=0.0
         The threshold :math:`\gamma` of phase I on :math:`\alpha`.
-    target : domain id, default=None
+    target_domain : domain id, default=None
         Every other domain is a source of its own.
     random_state : int, RandomState instance or None, default=None
 
@@ -46,10 +50,12 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
         One ensemble per source.
     n_hypotheses_ : int
         Kept by phase I.
-    sources_ : ndarray of shape (n_rounds,)
-        The source of each round's hypothesis.
-    estimator_errors_ : ndarray of shape (n_rounds,)
-    estimator_weights_ : ndarray of shape (n_rounds,)
+    n_iter_ : int
+        Rounds of phase II.
+    sources_ : ndarray of shape (n_iter_,)
+        The source of each round's hypothesis; empty without sources.
+    estimator_errors_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter_,)
         :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
 
     Notes
@@ -68,7 +74,7 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
     >>> from groupwise.datasets.transfer import make_shifted_domains
     >>> from groupwise.transfer import TaskTrAdaBoostClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = TaskTrAdaBoostClassifier(n_estimators=20, target="target", random_state=0)
+    >>> clf = TaskTrAdaBoostClassifier(n_estimators=20, target_domain="target", random_state=0)
     >>> clf.fit(d.X, d.y, domains=d.domains).n_hypotheses_
     20
     """
@@ -79,22 +85,22 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
         *,
         n_estimators: int = 100,
         min_vote: float = 0.0,
-        target: Any = None,
-        random_state: Any = None,
+        target_domain: Hashable | None = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.min_vote = min_vote
-        self.target = target
+        self.target_domain = target_domain
         self.random_state = random_state
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
-        X_unlabeled: Any = None,
+        domains: Ids = None,
+        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
     ) -> "TaskTrAdaBoostClassifier":
         """Fit to labelled rows of the target and of several sources.
@@ -113,20 +119,49 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
         -------
         self : TaskTrAdaBoostClassifier
         """
-        self._check_choices()
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
+        check_number("min_vote", self.min_vote, "(-inf, inf)")
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         codes = np.unique(data.domains.codes[~data.is_target])
         if len(codes):
-            phases = [_learn_on_source(self, data, code, rng) for code in codes]
-            self._choose(data, phases, codes)
-        else:
-            phase = _learn_on_source(self, data, None, rng)
-            self.n_hypotheses_ = len(phase.votes)
-            self.sources_ = np.array([])
-            self.estimator_errors_, self.estimator_weights_ = phase.errors, phase.votes
-            self.ensemble_ = SumEnsemble([phase.run.combine(phase.votes.tolist())])
+            self._choose(data, [self._phase_one(data, code, rng) for code in codes], codes)
+            return self
+        phase = self._phase_one(data, None, rng)
+        self.n_hypotheses_ = self.n_iter_ = len(phase.votes)
+        self.sources_ = np.array([])
+        self.estimator_errors_, self.estimator_weights_ = phase.errors, phase.votes
+        self.ensemble_ = SumEnsemble([phase.run.combine(phase.votes.tolist())])
         return self
+
+    def _phase_one(
+        self, data: TransferRows, code: int | None, rng: np.random.RandomState
+    ) -> "_PhaseOne":
+        """AdaBoost on the rows of one source; the target's rows are there to be predicted only."""
+        in_source = data.is_target if code is None else data.domains.codes == code
+        part = data.take(np.flatnonzero(in_source | data.is_target))
+        learns = part.is_target if code is None else ~part.is_target
+        n_rows, n_classes = len(part.y_row), len(data.classes)
+        learner = get_transfer_learner(
+            self.estimator,
+            n_classes,
+            X_unlabeled=data.X_unlabeled,
+            feature_names=getattr(self, "feature_names_in_", None),
+        )
+        run = learner.bind(part.X).start(n_classes, rng, resample=False)
+        target_rows = np.flatnonzero(part.is_target)
+        rounds = Algorithm1(
+            part.y_row,
+            np.ones(n_rows, dtype=bool),
+            Groups(np.zeros(n_rows, dtype=int)),
+            np.where(learns, part.weight_row, 0.0),
+            RoundPlan(self.n_estimators, data.classes),
+            watched=target_rows,
+        )
+        boost(run, part.y_row, rounds, self.n_estimators)
+        y_target = part.y_row[target_rows]
+        loss = np.array([row_loss(output, y_target) for output in rounds.watched_outputs])
+        return _PhaseOne(run, np.array(rounds.alphas), rounds.history("error"), loss)
 
     def _choose(self, data: TransferRows, phases: "list[_PhaseOne]", codes: NDArray) -> None:
         """Phase II."""
@@ -142,20 +177,25 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
                 f"no hypothesis of the {len(phases)} source domains has a vote above "
                 f"min_vote={self.min_vote}"
             )
-        loss = np.array([phases[source].loss[position] for source, position in found])
-        weight = data.weight_row[data.is_target]
-        picked, votes, errors = _pick(loss, weight, self.n_estimators, len(data.classes))
-        if not picked:
+        pool = _Kept(
+            np.array([phases[source].loss[position] for source, position in found]),
+            len(data.classes),
+        )
+        rounds = _PhaseTwo(data.weight_row[data.is_target], len(data.classes))
+        y_target = data.y_row[data.is_target]
+        boost(pool, y_target, rounds, min(self.n_estimators, len(found)))
+        if not rounds.alphas:
             raise GroupDataError(
                 "no hypothesis of the source domains is better than chance on the target's rows"
             )
+        picked = [found[position] for position in pool.picked[: len(rounds.alphas)]]
         shares = [np.zeros(len(phase.votes)) for phase in phases]
-        for position, vote in zip(picked, votes, strict=True):
-            source, rank = found[position]
+        for (source, rank), vote in zip(picked, rounds.alphas, strict=True):
             shares[source][rank] = vote
-        self.n_hypotheses_ = len(found)
-        self.sources_ = data.domains.names[codes[[found[position][0] for position in picked]]]
-        self.estimator_errors_, self.estimator_weights_ = np.array(errors), np.array(votes)
+        self.n_hypotheses_, self.n_iter_ = len(found), len(picked)
+        self.sources_ = data.domains.names[codes[[source for source, _ in picked]]]
+        self.estimator_errors_ = rounds.history("error")
+        self.estimator_weights_ = np.array(rounds.alphas)
         self.ensemble_ = SumEnsemble(
             [
                 phase.run.combine(share.tolist())
@@ -164,74 +204,81 @@ class TaskTrAdaBoostClassifier(BoostedTransferClassifier):
             ]
         )
 
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """Class probabilities of each row, as for :class:`TrAdaBoostClassifier`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        return log_odds_proba(self.decision_function(X))
+
 
 @dataclass(frozen=True)
 class _PhaseOne:
     """AdaBoost on one source: the run, its votes and errors, and the losses on target rows."""
 
-    run: Any
+    run: Run
     votes: NDArray[np.float64]
     errors: NDArray[np.float64]
     loss: NDArray[np.float64]
 
 
-def _learn_on_source(
-    model: TaskTrAdaBoostClassifier, data: TransferRows, code: int | None, rng: Any
-) -> _PhaseOne:
-    """AdaBoost on the rows of one source; the target's rows are there to be predicted only."""
-    in_source = data.is_target if code is None else data.domains.codes == code
-    part = data.take(np.flatnonzero(in_source | data.is_target))
-    learns = part.is_target if code is None else ~part.is_target
-    n_classes = len(data.classes)
-    learner = get_transfer_learner(model.estimator, n_classes, X_unlabeled=data.X_unlabeled)
-    run = learner.bind(part.X).start(n_classes, rng, resample=False)
-    rows = np.ones(len(part.y_row), dtype=bool)
-    target_rows = np.flatnonzero(part.is_target)
-    rounds = boost(
-        run,
-        part.y_row,
-        rows,
-        Groups(np.zeros(len(rows), dtype=int)),
-        np.where(learns, part.weight_row, 0.0),
-        RoundPlan(model.n_estimators, n_classes),
-        watched=target_rows,
-    )
-    loss = np.array([row_loss(output, part.y_row[target_rows]) for output in rounds.watched])
-    return _PhaseOne(run, rounds.votes, rounds.errors, loss)
+class _Kept:
+    """The hypotheses that phase I kept, each of which is given out once, the best one first."""
+
+    def __init__(self, loss: NDArray[np.float64], n_classes: int):
+        self.loss = loss  # (n_hypotheses, n_rows)
+        self.n_classes = n_classes
+        self.left = np.ones(len(loss), dtype=bool)
+        self.picked: list[int] = []
+
+    def fit(self, target: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+        """The losses of the hypothesis with the lowest error, reversed where that is lower."""
+        error = self.loss @ weight
+        judged = np.minimum(error, 1.0 - error) if self.n_classes == 2 else error
+        best = int(np.where(self.left, judged, np.inf).argmin())
+        self.left[best] = False
+        self.picked.append(best)
+        return self.loss[best]
 
 
-def _pick(
-    loss: NDArray[Any], weight: NDArray[Any], n_rounds: int, n_classes: int
-) -> tuple[list[int], list[float], list[float]]:
-    """Choose hypotheses (rows of ``loss``) one by one: positions, votes and errors."""
-    log_weight = np.log(weight)
-    left = np.ones(len(loss), dtype=bool)
-    picked, votes, errors = [], [], []
-    for _ in range(min(n_rounds, len(loss))):
-        share = np.exp(log_weight - np.logaddexp.reduce(log_weight))
-        error = loss @ share
-        judged = np.minimum(error, 1.0 - error) if n_classes == 2 else error
-        best = int(np.where(left, judged, np.inf).argmin())
-        if judged[best] >= 1.0 - 1.0 / n_classes:
-            break
-        side = -1.0 if n_classes == 2 and error[best] > 0.5 else 1.0
-        least = max(float(judged[best]), LEAST_ERROR)
-        vote = float(np.log1p(-least) - np.log(least) + np.log(n_classes - 1))
-        log_weight = log_weight + vote * (loss[best] if side > 0 else 1.0 - loss[best])
-        left[best] = False
-        picked.append(best)
-        votes.append(side * vote)
-        errors.append(float(judged[best]))
-        if judged[best] == 0.0:
-            break
-    return picked, votes, errors
+class _PhaseTwo(Rounds):
+    """AdaBoost on the target's rows with hypotheses that are there already."""
+
+    values = ("error",)
+
+    def __init__(self, weight_row: NDArray[np.float64], n_classes: int):
+        super().__init__()
+        self.n_classes = n_classes
+        self.log_weight = np.log(weight_row)
+
+    @property
+    def weight_row(self) -> NDArray[Any]:  # type: ignore[override]  # an attribute in other methods
+        return np.exp(self.log_weight - np.logaddexp.reduce(self.log_weight))
+
+    def update(self, loss: NDArray[Any]) -> bool:
+        error, side = float(loss @ self.weight_row), 1.0
+        if self.n_classes == 2 and error > 0.5:
+            loss, error, side = 1.0 - loss, 1.0 - error, -1.0
+        if error >= 1.0 - 1.0 / self.n_classes:
+            return True
+        least = max(error, LEAST_TARGET_ERROR)
+        vote = float(np.log1p(-least) - np.log(least) + np.log(self.n_classes - 1))
+        self.log_weight = self.log_weight + vote * loss
+        self.record(side * vote, error=error)
+        return error == 0.0
 
 
 @dataclass(frozen=True)
 class SumEnsemble:
-    """The sum of several ensembles."""
+    """The sum of several ensembles; their rounds have no common order."""
 
-    ensembles: list[Any]
+    ensembles: list[Ensemble]
 
-    def score(self, X: Any) -> NDArray[Any]:
+    def score(self, X: Rows) -> NDArray[Any]:
         return np.sum([ensemble.score(X) for ensemble in self.ensembles], axis=0)

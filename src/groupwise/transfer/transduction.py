@@ -1,15 +1,15 @@
 """Labels for unlabelled rows and a plane for all of them: the search behind TransductiveSVC."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from groupwise._typing import Rows
+from groupwise.solvers.newton import Plane, fit_plane, plane_objective
 from groupwise.transfer.density_ratio import stack
-from groupwise.transfer.newton import Plane, fit_plane, plane_objective
 
 __all__ = ["Labelling", "Transduction", "best_parting"]
 
@@ -51,7 +51,7 @@ class Transduction:
     tol : float
     """
 
-    X: Any
+    X: Rows
     n_labeled: int
     cost_unlabeled: float
     tol: float
@@ -89,7 +89,7 @@ class Transduction:
         """
         if last is None:
             steps = np.arange(-7, 1)
-            plane = fit_plane(self.X[: self.n_labeled], sign, cost, tol=_ROUGH)
+            plane = fit_plane(self.X[: self.n_labeled], sign, cost, tol=_ROUGH).plane
             guess = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
         else:
             steps, plane, guess = np.array([-4, -2, 0]), last.plane, last.sign
@@ -142,7 +142,7 @@ class Transduction:
         for _ in range(_MAX_SWITCHES):
             plane = fit_plane(
                 self.X, np.concatenate([sign, guess]), all_cost, start=plane, tol=_ROUGH
-            )
+            ).plane
             better = _highest(self._unlabeled_score(plane), self._n_positive(fraction))
             if np.array_equal(better, guess):
                 break
@@ -168,12 +168,12 @@ class Transduction:
         ones = np.ones(self.n_unlabeled)
         signs = np.concatenate([sign, ones, -ones])
         for _ in range(5):
-            chance = self._chances(plane, fraction, temperature)
-            costs = np.concatenate([cost, level * chance, level * (1.0 - chance)])
-            plane = fit_plane(doubled, signs, costs, start=plane, tol=_ROUGH)
+            proba = self._probabilities(plane, fraction, temperature)
+            costs = np.concatenate([cost, level * proba, level * (1.0 - proba)])
+            plane = fit_plane(doubled, signs, costs, start=plane, tol=_ROUGH).plane
         return plane
 
-    def _chances(self, plane: Plane, fraction: float, temperature: float) -> NDArray:
+    def _probabilities(self, plane: Plane, fraction: float, temperature: float) -> NDArray:
         score = self._unlabeled_score(plane)
         gain = np.maximum(1.0 + score, 0.0) ** 2 - np.maximum(1.0 - score, 0.0) ** 2
         gain /= temperature
@@ -187,7 +187,7 @@ class Transduction:
     def _finish(self, sign: NDArray, cost: NDArray, plane: Plane, guess: NDArray) -> Labelling:
         all_sign = np.concatenate([sign, guess])
         all_cost = np.concatenate([cost, np.full(self.n_unlabeled, self.cost_unlabeled)])
-        plane = fit_plane(self.X, all_sign, all_cost, start=plane, tol=self.tol)
+        plane = fit_plane(self.X, all_sign, all_cost, start=plane, tol=self.tol).plane
         return Labelling(plane, guess, plane_objective(self.X, all_sign, all_cost, plane))
 
     def _n_positive(self, fraction: float) -> int:

@@ -1,18 +1,21 @@
 """A linear support vector machine that also looks at rows without labels."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise.boosting.linear import LinearEnsemble
+from groupwise.boosting.votes import decide, link
 from groupwise.exceptions import GroupDataError
+from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.solvers.newton import Plane, fit_plane
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.density_ratio import stack
-from groupwise.transfer.linear import LinearEnsemble, confidence
-from groupwise.transfer.newton import Plane, fit_plane
 from groupwise.transfer.transduction import Labelling, Transduction
 from groupwise.validation import check_rows
 
@@ -44,7 +47,7 @@ class TransductiveSVC(BaseTransferClassifier):
         the unlabelled rows' scores part, while their labels are still easily changed.
     method : {"switching", "annealing"}, default="switching"
         Label switching (Joachims 1999) or deterministic annealing (Sindhwani et al. 2006).
-    target : domain id, default=None
+    target_domain : domain id, default=None
         Used by ``score``; in ``fit`` labelled rows of all domains count alike.
     tol : float, default=1e-3
         Of the last fit.
@@ -91,23 +94,23 @@ class TransductiveSVC(BaseTransferClassifier):
         unlabeled_cost: float | None = None,
         positive_fraction: float | str | None = None,
         method: str = "switching",
-        target: Any = None,
+        target_domain: Hashable | None = None,
         tol: float = 1e-3,
     ):
         self.C = C
         self.unlabeled_cost = unlabeled_cost
         self.positive_fraction = positive_fraction
         self.method = method
-        self.target = target
+        self.target_domain = target_domain
         self.tol = tol
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
-        X_unlabeled: Any = None,
+        domains: Ids = None,
+        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
     ) -> "TransductiveSVC":
         """Fit to labelled and unlabelled rows.
@@ -136,7 +139,7 @@ class TransductiveSVC(BaseTransferClassifier):
         cost = data.weight_row * (self.C * len(data.weight_row) / data.weight_row.sum())
         sign = np.where(data.y_row == 1, 1.0, -1.0)
         if data.X_unlabeled is None:
-            plane = fit_plane(data.X, sign, cost, tol=self.tol)
+            plane = fit_plane(data.X, sign, cost, tol=self.tol).plane
             self.transduction_ = data.classes[:0]
         else:
             found = self._search(self._problem(data.X, data.X_unlabeled), sign, cost)
@@ -148,23 +151,16 @@ class TransductiveSVC(BaseTransferClassifier):
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("C", "unlabeled_cost"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
-        if self.method not in ("switching", "annealing"):
-            raise ValueError(f"method must be 'switching' or 'annealing', got {self.method!r}")
-        fraction = self.positive_fraction
-        if isinstance(fraction, int | float):
-            known = 0.0 < fraction < 1.0
+        check_number("C", self.C, "(0, inf)")
+        check_number("unlabeled_cost", self.unlabeled_cost, "(0, inf)", none=True)
+        check_number("tol", self.tol, "(0, inf)")
+        check_choice("method", self.method, ("switching", "annealing"))
+        if isinstance(self.positive_fraction, str):
+            check_choice("positive_fraction", self.positive_fraction, ("estimate",))
         else:
-            known = fraction in (None, "estimate")
-        if not known:
-            raise ValueError(
-                f"positive_fraction must be None, 'estimate' or in (0, 1), got {fraction!r}"
-            )
+            check_number("positive_fraction", self.positive_fraction, "(0, 1)", none=True)
 
-    def _problem(self, X: Any, X_unlabeled: Any) -> Transduction:
+    def _problem(self, X: Rows, X_unlabeled: Rows) -> Transduction:
         level = self.C if self.unlabeled_cost is None else self.unlabeled_cost
         return Transduction(stack(X, X_unlabeled), X.shape[0], level, self.tol)
 
@@ -185,7 +181,7 @@ class TransductiveSVC(BaseTransferClassifier):
             return float(self.positive_fraction)
         return float(cost[sign > 0].sum() / cost.sum())
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
         """The signed distance :math:`w^T x + b`, up to the length of w.
 
         Parameters
@@ -197,12 +193,15 @@ class TransductiveSVC(BaseTransferClassifier):
         score : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        return check_rows(self, X) @ self.coef_[0] + self.intercept_[0]
+        return check_rows(self, self._features(X)) @ self.coef_[0] + self.intercept_[0]
 
-    def with_unlabeled(self, X_unlabeled: Any) -> "_TransductiveLearner":
+    def with_unlabeled(self, X_unlabeled: Rows) -> "_TransductiveLearner":
         """A weak learner for boosting: every round starts from the last round's labels."""
         self._check_parameters()
         return _TransductiveLearner(self, X_unlabeled)
+
+    def _allows_nan(self) -> bool:
+        return False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -213,33 +212,37 @@ class TransductiveSVC(BaseTransferClassifier):
 @dataclass(frozen=True)
 class _TransductiveLearner:
     svc: TransductiveSVC
-    X_unlabeled: Any
-    is_confident: bool = False
+    X_unlabeled: Rows
+    is_soft: bool = False
+    accepts_nan = False
 
-    def confident(self) -> "_TransductiveLearner":
-        return _TransductiveLearner(self.svc, self.X_unlabeled, True)
+    def soft(self) -> "_TransductiveLearner":
+        return replace(self, is_soft=True)
 
-    def bind(self, X: Any) -> "_TransductiveLearner":
-        return _BoundTransductive(
-            self.svc, self.X_unlabeled, self.is_confident, self.svc._problem(X, self.X_unlabeled)
-        )
+    def bind(self, X: Rows) -> "_BoundTransductive":
+        problem = self.svc._problem(X, self.X_unlabeled)
+        return _BoundTransductive(self.svc, problem, self.is_soft)
 
 
 @dataclass(frozen=True)
-class _BoundTransductive(_TransductiveLearner):
-    problem: Any = None
+class _BoundTransductive:
+    svc: TransductiveSVC
+    problem: Transduction
+    is_soft: bool
 
-    def start(self, n_classes: int, rng: Any, *, resample: bool) -> "_TransductiveRun":
+    def start(
+        self, n_classes: int, rng: np.random.RandomState, *, resample: bool
+    ) -> "_TransductiveRun":
         if n_classes != 2:
             raise GroupDataError(f"TransductiveSVC tells two classes apart, not {n_classes}")
-        return _TransductiveRun(self.svc, self.problem, self.is_confident)
+        return _TransductiveRun(self.svc, self.problem, self.is_soft)
 
 
 @dataclass
 class _TransductiveRun:
     svc: TransductiveSVC
     problem: Transduction
-    is_confident: bool
+    is_soft: bool
     last: Labelling | None = None
     planes: list[Plane] = field(default_factory=list)
 
@@ -248,11 +251,11 @@ class _TransductiveRun:
         sign = np.where(target == 1, 1.0, -1.0)
         self.last = self.svc._search(self.problem, sign, cost, self.last)
         self.planes.append(self.last.plane)
-        score = self.last.plane.score(self.problem.X)[: len(target), None]
-        return confidence(score) if self.is_confident else (score[:, 0] >= 0).astype(np.intp)
+        score = self.last.plane.score(self.problem.X)[: len(target)]
+        return link(score) if self.is_soft else decide(score)
 
     def combine(self, weights: Sequence[float]) -> LinearEnsemble:
         planes = self.planes[: len(weights)]
         coef = np.array([plane.coef[None, :] for plane in planes])
         intercept = np.array([[plane.intercept] for plane in planes])
-        return LinearEnsemble(coef, intercept, list(weights), 2, self.is_confident)
+        return LinearEnsemble(coef, intercept, list(weights), 2, self.is_soft)

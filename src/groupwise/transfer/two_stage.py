@@ -1,21 +1,53 @@
 """Two-stage TrAdaBoost.R2 (Pardoe and Stone 2010)."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting import Rounds, boost
 from groupwise.exceptions import GroupDataError
+from groupwise.inputs.parameters import check_number
 from groupwise.transfer.base import BaseTransferRegressor, TransferRows
-from groupwise.transfer.regression import adjusted_errors, fit_weighted, weighted_median
-from groupwise.transfer.rounds import LEAST_ERROR
+from groupwise.transfer.regression import (
+    MedianEnsemble,
+    RegressorRun,
+    adjusted_errors,
+    regression_vote,
+)
 from groupwise.validation import check_rows
 
 __all__ = ["TwoStageTrAdaBoostRegressor"]
+
+
+class _AdaBoostR2(Rounds):
+    """AdaBoost.R2': as AdaBoost.R2, with the source's weights left alone."""
+
+    def __init__(self, data: TransferRows, weight_row: NDArray[np.float64]):
+        super().__init__()
+        self.y_row, self.is_target = data.y_row, data.is_target
+        self.weight_row = weight_row / weight_row.sum()
+        self.total = self.weight_row[self.is_target].sum()
+
+    def update(self, output: NDArray[Any]) -> bool:
+        weight, is_target = self.weight_row, self.is_target
+        adjusted = adjusted_errors(self.y_row - output)
+        error = float(weight @ adjusted)
+        if error >= 0.5 and self.alphas:
+            return True
+        self.record(regression_vote(error))
+        if error >= 0.5 or error == 0.0:
+            return True
+        weight = np.where(is_target, weight * np.exp(self.alphas[-1] * adjusted), weight)
+        back = self.total / weight[is_target].sum()
+        self.weight_row = np.where(is_target, weight * back, weight)
+        return False
 
 
 class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
@@ -37,23 +69,25 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         Rounds of AdaBoost.R2'.
     n_steps : int, default=10
         S.
-    n_folds : int, default=5
-        Of the cross-validation; fewer if the target has fewer rows.
-    target : domain id, default=None
+    cv : int, splitter or iterable of splits, default=5
+        Folds of the target's rows; a number is lowered where the target has fewer rows.
+    target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
-    estimators_ : list of regressors
+    ensemble_ : MedianEnsemble
         The rounds of the best step.
-    estimator_weights_ : ndarray of shape (n_rounds,)
-    step_errors_ : ndarray of shape (n_steps,)
-        Mean squared error on held-out target rows.
-    target_shares_ : ndarray of shape (n_steps,)
-        The target's share of the weight.
-    best_step_ : int
-        Counted from 0.
+    estimators_ : list of regressors
+    n_iter_ : int
+        Rounds of the best step.
+    estimator_weights_ : ndarray of shape (n_iter_,)
+    best_index_ : int
+        The best step, counted from 0.
+    cv_results_ : dict of str to ndarray of shape (n_steps,)
+        ``"mean_squared_error"`` on held-out target rows; ``"target_share"``, the target's share of
+        the weight.
 
     Notes
     -----
@@ -74,8 +108,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
     >>> domains = np.repeat(["old", "new"], [100, 20])
     >>> y = np.sin(6 * x[:, 0]) + 0.3 * (domains == "old")
     >>> model = TwoStageTrAdaBoostRegressor(
-    ...     n_estimators=5, n_steps=4, target="new", random_state=0)
-    >>> model.fit(x, y, domains=domains).target_shares_.round(2).tolist()
+    ...     n_estimators=5, n_steps=4, target_domain="new", random_state=0)
+    >>> model.fit(x, y, domains=domains).cv_results_["target_share"].round(2).tolist()
     [0.17, 0.44, 0.72, 1.0]
     """
 
@@ -85,23 +119,23 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         *,
         n_estimators: int = 50,
         n_steps: int = 10,
-        n_folds: int = 5,
-        target: Any = None,
-        random_state: Any = None,
+        cv: Any = 5,
+        target_domain: Hashable | None = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.n_steps = n_steps
-        self.n_folds = n_folds
-        self.target = target
+        self.cv = cv
+        self.target_domain = target_domain
         self.random_state = random_state
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
+        domains: Ids = None,
         sample_weight: ArrayLike | None = None,
     ) -> "TwoStageTrAdaBoostRegressor":
         """Fit to rows of the target and of other domains.
@@ -118,9 +152,10 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         -------
         self : TwoStageTrAdaBoostRegressor
         """
-        for name, least in (("n_estimators", 1), ("n_steps", 2), ("n_folds", 2)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+        check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
+        check_number("n_steps", self.n_steps, "[2, inf)", whole=True)
+        if isinstance(self.cv, Integral):
+            check_number("cv", self.cv, "[2, inf)", whole=True)
         data = self._check_training(X, y, domains, sample_weight)
         rng = check_random_state(self.random_state)
         weight_row = data.weight_row / data.weight_row.sum()
@@ -128,24 +163,23 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             weights, errors = [weight_row], [np.nan]
         else:
             weights, errors = self._first_stage(data, weight_row, rng)
-        self.step_errors_ = np.array(errors)
-        self.target_shares_ = np.array([weight[data.is_target].sum() for weight in weights])
-        self.best_step_ = 0 if len(weights) == 1 else int(np.argmin(self.step_errors_))
-        boosted = self._boost(data, weights[self.best_step_], rng)
-        self.estimators_, self.estimator_weights_ = boosted.models, boosted.votes
+        shares = [weight[data.is_target].sum() for weight in weights]
+        self.cv_results_ = {
+            "mean_squared_error": np.array(errors),
+            "target_share": np.array(shares),
+        }
+        self.best_index_ = 0 if len(weights) == 1 else int(np.argmin(errors))
+        self.ensemble_ = self._boost(data, weights[self.best_index_], rng)
+        self.estimators_ = self.ensemble_.estimators
+        self.estimator_weights_ = self.ensemble_.weights
+        self.n_iter_ = len(self.estimators_)
         return self
 
     def _first_stage(
-        self, data: TransferRows, weight_row: NDArray, rng: Any
+        self, data: TransferRows, weight_row: NDArray, rng: np.random.RandomState
     ) -> tuple[list[NDArray], list[float]]:
         """The weights of every step and the held-out error of boosting with them."""
-        target_rows = np.flatnonzero(data.is_target)
-        if len(target_rows) < 2:
-            raise GroupDataError(
-                "the choice of a step needs two rows of the target domain; there is one"
-            )
-        folds = KFold(min(self.n_folds, len(target_rows)), shuffle=True, random_state=rng)
-        splits = [target_rows[test] for _, test in folds.split(target_rows)]
+        splits = self._splits(data, rng)
         first = float(weight_row[data.is_target].sum())
         weights, errors = [weight_row], []
         for step in range(1, self.n_steps + 1):
@@ -153,11 +187,24 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             errors.append(self._held_out_error(data, weight_row, splits, rng))
             if step == self.n_steps:
                 break
-            model = fit_weighted(self.estimator, data.X, data.y_row, weight_row, rng)
-            adjusted = adjusted_errors(data.y_row - model.predict(data.X))
+            value_row = RegressorRun(self.estimator, data.X, rng).fit(data.y_row, weight_row)
+            adjusted = adjusted_errors(data.y_row - value_row)
             share = first + step / (self.n_steps - 1) * (1.0 - first)
             weights.append(_shift_weight(weight_row, adjusted, data.is_target, share))
         return weights, errors
+
+    def _splits(self, data: TransferRows, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
+        """Positions of the target's rows to hold out, fold by fold."""
+        target_rows = np.flatnonzero(data.is_target)
+        if len(target_rows) < 2:
+            raise GroupDataError(
+                "the choice of a step needs two rows of the target domain; there is one"
+            )
+        if isinstance(self.cv, Integral):
+            folds = KFold(min(int(self.cv), len(target_rows)), shuffle=True, random_state=rng)
+        else:
+            folds = check_cv(self.cv)
+        return [target_rows[test] for _, test in folds.split(target_rows)]
 
     def _held_out_error(
         self, data: TransferRows, weight_row: NDArray, splits: list[NDArray], rng: Any
@@ -169,30 +216,15 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             squared.append((boosted.predict(data.X[test]) - data.y_row[test]) ** 2)
         return float(np.concatenate(squared).mean())
 
-    def _boost(self, data: TransferRows, weight_row: NDArray, rng: Any) -> "_Boosted":
-        """AdaBoost.R2': as AdaBoost.R2, with the source's weights left alone."""
-        weight = weight_row / weight_row.sum()
-        total = weight[data.is_target].sum()
-        models: list[Any] = []
-        votes: list[float] = []
-        for _ in range(self.n_estimators):
-            model = fit_weighted(self.estimator, data.X, data.y_row, weight, rng)
-            adjusted = adjusted_errors(data.y_row - model.predict(data.X))
-            error = float(weight @ adjusted)
-            if error >= 0.5 and models:
-                break
-            models.append(model)
-            least = min(max(error, LEAST_ERROR), 0.5 - LEAST_ERROR)
-            votes.append(float(np.log1p(-least) - np.log(least)))
-            if error >= 0.5 or error == 0.0:
-                break
-            weight = np.where(data.is_target, weight * np.exp(votes[-1] * adjusted), weight)
-            weight = np.where(
-                data.is_target, weight * (total / weight[data.is_target].sum()), weight
-            )
-        return _Boosted(models, np.array(votes))
+    def _boost(
+        self, data: TransferRows, weight_row: NDArray, rng: np.random.RandomState
+    ) -> MedianEnsemble:
+        run = RegressorRun(self.estimator, data.X, rng)
+        rounds = _AdaBoostR2(data, weight_row)
+        boost(run, data.y_row, rounds, self.n_estimators)
+        return MedianEnsemble(run.models[: len(rounds.alphas)], np.array(rounds.alphas))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the value of each row.
 
         Parameters
@@ -204,17 +236,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         y : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        return _Boosted(self.estimators_, self.estimator_weights_).predict(check_rows(self, X))
-
-
-@dataclass(frozen=True)
-class _Boosted:
-    models: list[Any]
-    votes: NDArray[np.float64]
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        values = np.column_stack([model.predict(X) for model in self.models])
-        return weighted_median(values, self.votes)
+        return self.ensemble_.predict(check_rows(self, self._features(X)))
 
 
 def _shift_weight(

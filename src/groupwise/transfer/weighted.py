@@ -1,19 +1,27 @@
 """One fit of any learner to the rows of all domains, weighted: the baselines that often win."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise.boosting import HistTrees
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.boosting import Ensemble
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
-from groupwise.transfer.base import BaseTransferClassifier, TransferRows
+from groupwise.transfer.base import (
+    BaseTransferClassifier,
+    ClassWeight,
+    TransferRows,
+    check_class_weight,
+    class_weighted,
+)
 from groupwise.transfer.learners import get_transfer_learner
-from groupwise.transfer.weighting import get_weighting
+from groupwise.transfer.weighting import DensityRatio, Weighting, get_weighting
 
-__all__ = ["WeightedTransferClassifier", "fit_once"]
+__all__ = ["WeightedTransferClassifier"]
 
 
 class WeightedTransferClassifier(BaseTransferClassifier):
@@ -32,10 +40,11 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         ``"target_only"``, ``"union"``, ``"equal_mass"``, ``"aux"`` (a target row as heavy as four
         source rows), ``"logistic"``, ``"kliep"`` or ``"kmm"`` (importance weighting), or an object
         from :mod:`groupwise.transfer.weighting` and :mod:`groupwise.transfer.density_ratio`.
-    target : domain id, default=None
+    target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
-    balance_classes : bool, default=False
-        Scale the weights to the same total in every class.
+    class_weight : dict, "balanced" or None, default=None
+        ``"balanced"``: scale the weights to the same total in every class; a dict: times a weight
+        per class.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -55,33 +64,35 @@ class WeightedTransferClassifier(BaseTransferClassifier):
     >>> from groupwise.datasets.transfer import make_shifted_domains
     >>> from groupwise.transfer import WeightedTransferClassifier
     >>> d = make_shifted_domains(random_state=0)
-    >>> clf = WeightedTransferClassifier(target="target", random_state=0)
+    >>> clf = WeightedTransferClassifier(target_domain="target", random_state=0)
     >>> clf.fit(d.X, d.y, domains=d.domains).row_weights_[d.domains == "target"].sum().round(3)
     np.float64(0.5)
     """
+
+    _always_needs_target = False
 
     def __init__(
         self,
         estimator: Any = None,
         *,
-        weighting: Any = "equal_mass",
-        target: Any = None,
-        balance_classes: bool = False,
-        random_state: Any = None,
+        weighting: str | Weighting | DensityRatio = "equal_mass",
+        target_domain: Hashable | None = None,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.weighting = weighting
-        self.target = target
-        self.balance_classes = balance_classes
+        self.target_domain = target_domain
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        domains: ArrayLike | None = None,
-        X_unlabeled: Any = None,
+        domains: Ids = None,
+        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
     ) -> "WeightedTransferClassifier":
         """Fit to labelled rows of the target and of other domains.
@@ -100,44 +111,42 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         -------
         self : WeightedTransferClassifier
         """
+        check_class_weight(self.class_weight)
         weighting = get_weighting(self.weighting)
+        need_target = weighting.needs_target or self._always_needs_target
         data = self._check_training(
-            X, y, domains, sample_weight, X_unlabeled, need_target=weighting.needs_target
+            X, y, domains, sample_weight, X_unlabeled, need_target=need_target
         )
         weight_row = weighting.weigh(data)
-        self.ensemble_ = fit_once(self, data, weight_row)
+        self.ensemble_ = self._fit_once(data, weight_row)
         self.row_weights_ = weight_row / weight_row.sum()
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, HistTrees)
-        return tags
-
-
-def fit_once(
-    model: Any, data: TransferRows, weight_row: NDArray[np.float64], *, estimator: Any = None
-) -> Any:
-    """One hypothesis of ``model.estimator`` on the rows of positive weight, as an ensemble."""
-    estimator = model.estimator if estimator is None else estimator
-    used = np.flatnonzero(weight_row)
-    if len(used) < len(weight_row):
-        data, weight_row = data.take(used), weight_row[used]
-    seen = np.unique(data.y_row)
-    if len(seen) < len(data.classes):
-        missing = data.classes[np.setdiff1d(np.arange(len(data.classes)), seen)[0]]
-        raise GroupDataError(
-            f"the rows of the target domain hold no class {show(missing)}, which the source has; "
-            "a fit to the target alone would never predict it"
+    def _fit_once(self, data: TransferRows, weight_row: NDArray[np.float64]) -> Ensemble:
+        """One hypothesis on the rows of positive weight, as an ensemble."""
+        used = np.flatnonzero(weight_row)
+        if len(used) < len(weight_row):
+            data, weight_row = data.take(used), weight_row[used]
+        seen = np.unique(data.y_row)
+        if len(seen) < len(data.classes):
+            missing = data.classes[np.setdiff1d(np.arange(len(data.classes)), seen)[0]]
+            raise GroupDataError(
+                f"the rows of the target domain hold no class {show(missing)}, which the source "
+                "has; a fit to the target alone would never predict it"
+            )
+        estimator, n_classes = self._base(), len(data.classes)
+        transductive = hasattr(estimator, "with_unlabeled")
+        learner = get_transfer_learner(
+            estimator,
+            n_classes,
+            X_unlabeled=data.X_unlabeled if transductive else None,
+            feature_names=getattr(self, "feature_names_in_", None),
         )
-    n_classes = len(data.classes)
-    transductive = hasattr(estimator, "with_unlabeled")
-    learner = get_transfer_learner(
-        estimator, n_classes, X_unlabeled=data.X_unlabeled if transductive else None
-    )
-    if model.balance_classes:
-        weight_row = weight_row / np.bincount(data.y_row, weights=weight_row)[data.y_row]
-    rng = check_random_state(model.random_state)
-    run = learner.bind(data.X).start(n_classes, rng, resample=False)
-    run.fit(data.y_row, weight_row)
-    return run.combine([1.0])
+        rng = check_random_state(self.random_state)
+        run = learner.bind(data.X).start(n_classes, rng, resample=False)
+        weight_row = class_weighted(weight_row, data.y_row, data.classes, self.class_weight)
+        run.fit(data.y_row, weight_row)
+        return run.combine([1.0])
+
+    def _base(self) -> Any:
+        return self.estimator

@@ -1,19 +1,22 @@
 """How much the rows of source and target weigh in one joint fit: small printable values."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise._typing import Rows
+from groupwise.exceptions import GroupDataError
 from groupwise.transfer.base import TransferRows, domain_shares
+from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio, stack
 
 __all__ = [
     "AuxiliaryRatio",
     "DensityRatio",
+    "PooledRows",
     "TargetOnly",
     "TargetShare",
-    "Union",
     "Weighting",
     "get_weighting",
 ]
@@ -42,7 +45,7 @@ class TargetOnly:
 
 
 @dataclass(frozen=True)
-class Union:
+class PooledRows:
     """All rows alike, whatever their domain (the paper's SVMt)."""
 
     needs_target = False
@@ -89,7 +92,7 @@ class AuxiliaryRatio:
 class DensityRatio(Protocol):
     """An estimate of :math:`p_{target}(x) / p_{source}(x)` on the source's rows."""
 
-    def ratio(self, X_source: Any, X_target: Any) -> NDArray[np.float64]:
+    def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
         """One value >= 0 per source row."""
         ...
 
@@ -106,9 +109,6 @@ class Importance:
     needs_target = False
 
     def weigh(self, data: TransferRows) -> NDArray[np.float64]:
-        from groupwise.exceptions import GroupDataError
-        from groupwise.transfer.density_ratio import stack
-
         X_target = stack(data.X[data.is_target], data.X_unlabeled)
         if X_target.shape[0] == 0:
             raise GroupDataError(
@@ -123,13 +123,11 @@ class Importance:
         return weight
 
 
-def get_weighting(weighting: Any) -> Weighting:
+def get_weighting(weighting: str | Weighting | DensityRatio) -> Weighting:
     """Look a weighting up by name, or take the object as it is."""
-    from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio
-
     named: dict[str, Weighting] = {
         "target_only": TargetOnly(),
-        "union": Union(),
+        "union": PooledRows(),
         "equal_mass": TargetShare(0.5),
         "aux": AuxiliaryRatio(4.0),
         "logistic": Importance(LogisticRatio()),

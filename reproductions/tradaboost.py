@@ -1,0 +1,295 @@
+"""Dai, Yang, Xue and Yu (2007), Boosting for transfer learning: Tables 1, 3, 4, Figures 1 to 3."""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from groupwise.boosting import LinearLearner
+from groupwise.datasets import TransferData
+from groupwise.datasets.transfer import (
+    NEWSGROUP_TASKS,
+    REUTERS_TASKS,
+    load_mushroom_task,
+    load_newsgroups_task,
+    load_reuters_task,
+)
+from groupwise.transfer import (
+    BalancedTransferClassifier,
+    NegativeTransferWarning,
+    PerfectTargetWarning,
+    SafeTrAdaBoostClassifier,
+    TrAdaBoostClassifier,
+    TransductiveSVC,
+    WeightedTransferClassifier,
+)
+from reproductions.result import Result, Track, quiet
+from reproductions.tradaboost_tables import (
+    FAILED,
+    PRINTED_3,
+    PRINTED_4,
+    failures,
+    spread,
+    table,
+    table_1,
+)
+
+__all__ = ["TITLE", "run"]
+
+TITLE = "Dai et al. 2007 (TrAdaBoost): Tables 1, 3 and 4, Figures 1 to 3"
+ROUNDS = 100
+FADING_ROUNDS = 20
+RATIO = 0.01
+RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def _svm(cost: float = 1.0) -> LinearLearner:
+    return LinearLearner(C=cost)
+
+
+def _logistic() -> LinearLearner:
+    return LinearLearner("logistic")
+
+
+def _weighted(weighting: str, learner: Callable[[], Any]) -> Any:
+    return WeightedTransferClassifier(learner(), weighting=weighting, class_weight="balanced")
+
+
+def _fading(rounds: int, learner: Callable[[], Any]) -> TrAdaBoostClassifier:
+    return TrAdaBoostClassifier.fading(learner(), n_estimators=rounds, class_weight="balanced")
+
+
+#: Methods of Table 3; the first four are the paper's.
+SUPERVISED: dict[str, Callable[[], Any]] = {
+    "SVM": partial(_weighted, "target_only", _svm),
+    "SVMt": partial(_weighted, "union", _svm),
+    "AUX": partial(_weighted, "aux", _svm),
+    "TrAdaBoost(SVM)": lambda: TrAdaBoostClassifier(
+        _svm(), n_estimators=ROUNDS, class_weight="balanced"
+    ),
+    "equal-mass SVM": partial(_weighted, "equal_mass", _svm),
+    "fading TrAdaBoost(SVM)": partial(_fading, FADING_ROUNDS, _svm),
+    "safe fading TrAdaBoost(SVM)": lambda: SafeTrAdaBoostClassifier(_fading(FADING_ROUNDS, _svm)),
+    "equal-mass SVM, C = 10": partial(_weighted, "equal_mass", partial(_svm, 10.0)),
+    "fading TrAdaBoost(SVM), C = 10": partial(_fading, 2 * FADING_ROUNDS, partial(_svm, 10.0)),
+    "equal-mass logistic regression": partial(_weighted, "equal_mass", _logistic),
+    "logistic regression, share by target folds": lambda: BalancedTransferClassifier(
+        _logistic(), class_weight="balanced"
+    ),
+}
+
+#: Methods of Table 4: the model, and whether it sees the source.
+TRANSDUCTIVE: dict[str, tuple[Callable[[], Any], bool]] = {
+    "TSVM": (TransductiveSVC, False),
+    "TSVM, fraction estimated": (partial(TransductiveSVC, positive_fraction="estimate"), False),
+    "TSVMt": (TransductiveSVC, True),
+    "TSVMt, annealed": (partial(TransductiveSVC, method="annealing"), True),
+    "TrAdaBoost(TSVM)": (
+        lambda: TrAdaBoostClassifier.fading(TransductiveSVC(C=0.01), n_estimators=15),
+        True,
+    ),
+}
+
+
+def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) -> Result:
+    """Compute the tables on the real data and draw the figures.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for the pictures.
+    repeats : int, default=10
+        As in the paper. The figures take a third of them, at least one.
+    seed : int, default=0
+    track : callable
+        Shows progress.
+
+    Returns
+    -------
+    result : Result
+    """
+    tasks: dict[str, Callable[[], TransferData]] = {
+        **{name: partial(load_newsgroups_task, name) for name in NEWSGROUP_TASKS},
+        **{name: partial(load_reuters_task, name) for name in REUTERS_TASKS},
+        "mushroom": load_mushroom_task,
+    }
+    counts: dict[str, Callable[[], TransferData]] = {
+        **{name: partial(load_newsgroups_task, name, tfidf=False) for name in NEWSGROUP_TASKS},
+        **{name: partial(load_reuters_task, name, tfidf=False) for name in REUTERS_TASKS},
+        "mushroom": load_mushroom_task,
+    }
+    figures = {"people-places": "Figure 1", "orgs-places": "Figure 2"}
+    return reproduce(tasks, counts, figures, out, repeats=repeats, seed=seed, track=track)
+
+
+def reproduce(
+    tasks: dict[str, Callable[[], TransferData]],
+    counts: dict[str, Callable[[], TransferData]],
+    figures: dict[str, str],
+    out: Path,
+    *,
+    repeats: int,
+    seed: int,
+    track: Track = quiet,
+    ratios: tuple[float, ...] = RATIOS,
+) -> Result:
+    """The same for any tasks: :func:`run` names the paper's."""
+    supervised, transductive = [], []
+    for name in track(list(tasks), "Tables 3 and 4"):
+        data = tasks[name]()
+        for repeat in range(repeats):
+            supervised += _supervised_errors(name, data, seed + repeat)
+            transductive += _transductive_errors(name, data, seed + repeat)
+    curves, stages = _curves(
+        {name: tasks[name]() for name in figures}, ratios, max(repeats // 3, 1), seed, track
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [
+        _draw_ratios(curves[name], f"{title}: {name}", out / f"tradaboost_{name}.png")
+        for name, title in figures.items()
+    ]
+    first = next(iter(figures))
+    paths.append(_draw_stages(stages[first], f"Figure 3: {first}", out / "tradaboost_rounds.png"))
+    tables = {
+        "Table 1: divergence and sizes": table_1(counts),
+        "Table 3: error, one labelled target row to a hundred source rows": table(
+            supervised, PRINTED_3
+        ),
+        "Table 3: standard errors": spread(supervised),
+        "Table 4: error, one labelled target row of each class": table(transductive, PRINTED_4),
+        "Table 4: medians": table(transductive, None, "median"),
+        f"Table 4: runs of {repeats} with an error above {FAILED}": failures(transductive),
+    }
+    settings = {
+        "repeats": repeats,
+        "seed": seed,
+        "ratio": RATIO,
+        "rounds": ROUNDS,
+        "rounds of the fading variant": FADING_ROUNDS,
+        "features": "ln(1 + tf) ln(n / df), rows of length 1",
+        "SVM": "squared hinge, C = 1 on weights of mean 1 unless said, classes balanced",
+    }
+    return Result("tradaboost", tables, settings, list(NOTES), paths)
+
+
+def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray, NDArray]:
+    """Training rows (all of the source, some of the target) and test rows."""
+    source = np.flatnonzero(data.domains == "source")
+    target = np.flatnonzero(data.domains == "target")
+    train, test = train_test_split(
+        target,
+        train_size=max(round(ratio * len(source)), 4),
+        stratify=data.y[target],
+        random_state=seed,
+    )
+    return np.concatenate([source, train]), test
+
+
+def _fitted(model: Any, data: TransferData, rows: NDArray, **more: Any) -> Any:
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerfectTargetWarning)
+        warnings.simplefilter("ignore", NegativeTransferWarning)
+        return model.set_params(target_domain="target").fit(
+            data.X[rows], data.y[rows], domains=data.domains[rows], **more
+        )
+
+
+def _supervised_errors(name: str, data: TransferData, seed: int) -> list[tuple[str, str, float]]:
+    train, test = _draw_rows(data, RATIO, seed)
+    return [
+        (name, method, 1.0 - _fitted(make(), data, train).score(data.X[test], data.y[test]))
+        for method, make in SUPERVISED.items()
+    ]
+
+
+def _transductive_errors(name: str, data: TransferData, seed: int) -> list[tuple[str, str, float]]:
+    rng = np.random.RandomState(seed)
+    target = np.flatnonzero(data.domains == "target")
+    labeled = np.array([rng.choice(target[data.y[target] == code]) for code in (0, 1)])
+    test = np.setdiff1d(target, labeled)
+    source = np.flatnonzero(data.domains == "source")
+    found = []
+    for method, (make, sees_source) in TRANSDUCTIVE.items():
+        rows = np.concatenate([source, labeled]) if sees_source else labeled
+        model = _fitted(make(), data, rows, X_unlabeled=data.X[test])
+        found.append((name, method, 1.0 - model.score(data.X[test], data.y[test])))
+    return found
+
+
+def _curves(
+    tasks: dict[str, TransferData], ratios: tuple[float, ...], repeats: int, seed: int, track: Track
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Errors by ratio of each method, and by round of TrAdaBoost for each ratio."""
+    methods = ("SVM", "SVMt", "TrAdaBoost(SVM)", "fading TrAdaBoost(SVM)")
+    curves: dict[str, Any] = {name: {method: [] for method in methods} for name in tasks}
+    stages: dict[str, Any] = {name: {} for name in tasks}
+    for ratio in track(list(ratios), "Figures 1 to 3"):
+        for name, data in tasks.items():
+            errors = np.empty((repeats, len(methods)))
+            paths = []
+            for repeat in range(repeats):
+                train, test = _draw_rows(data, ratio, seed + repeat)
+                for column, method in enumerate(methods):
+                    model = _fitted(SUPERVISED[method](), data, train)
+                    errors[repeat, column] = 1.0 - model.score(data.X[test], data.y[test])
+                    if method == "fading TrAdaBoost(SVM)":
+                        said = model.staged_predict(data.X[test])
+                        paths.append([np.mean(stage != data.y[test]) for stage in said])
+            for column, method in enumerate(methods):
+                curves[name][method].append((ratio, errors[:, column].mean()))
+            length = min(map(len, paths))
+            stages[name][ratio] = np.mean([path[:length] for path in paths], axis=0)
+    return curves, stages
+
+
+def _draw_ratios(curves: dict[str, list[Any]], title: str, path: Path) -> Path:
+    figure = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained")
+    ax = figure.subplots()
+    for method, points in curves.items():
+        ax.plot(*zip(*points, strict=True), marker="o", label=method)
+    ax.set(xlabel="labelled target rows per source row", ylabel="error", title=title, xscale="log")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    return path
+
+
+def _draw_stages(stages: dict[float, NDArray], title: str, path: Path) -> Path:
+    figure = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained")
+    ax = figure.subplots()
+    for ratio, errors in stages.items():
+        ax.plot(np.arange(1, len(errors) + 1), errors, label=f"ratio {ratio:g}")
+    ax.set(xlabel="round", ylabel="error", title=f"{title}, fading TrAdaBoost(SVM)")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False, ncols=2)
+    figure.savefig(path, dpi=150)
+    return path
+
+
+NOTES = (
+    "The subcategories of the newsgroup tasks are those that give the paper's sizes to within five "
+    "documents; the paper does not name them. Text: subject line and body, no stop list.",
+    "The Reuters tasks are ours: the paper does not give its split. See "
+    "groupwise.datasets.transfer.load_reuters_task. Their figures are not comparable line by line.",
+    "The two SRAA tasks are left out: the collection is not at hand.",
+    "Mushroom: the text and Table 1 of the paper disagree on which stalk shape is the source; the "
+    "sizes are followed, so the source is tapering.",
+    "TrAdaBoost(SVM) is Algorithm 1 with its defaults. On text no hypothesis misclassifies a "
+    "labelled target row (an error of 0), so their weights never move and it stays near SVMt.",
+    "fading: equal mass at the start, confidence-rated hypotheses, the vote of all rounds. Its own "
+    "starting point is the equal-mass fit of the same learner, in the line above.",
+    "safe: its baselines are the equal-mass, target-only (SVM) and union (SVMt) fits.",
+    "Figure 3 shows the fading variant: Algorithm 1 itself hardly moves from its first round.",
+    "Table 4: a run fails where the one labelled row of each class sends the search to the classes "
+    "swapped; it shows in the mean, not in the median.",
+    "The divergence is ours: shares of terms (attribute values), smoothed by one count. The paper "
+    "does not define its own.",
+)

@@ -1,0 +1,210 @@
+"""What a model predicts of groups it has not seen, judged, with what a report shows of it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from groupwise.jobs.answer import Predictions
+from groupwise.jobs.model import TableModel, row_weights
+from groupwise.jobs.result import (
+    DomainWeights,
+    FoldResult,
+    GroupResults,
+    Margins,
+    Reliability,
+    Result,
+    RowResults,
+    RunInfo,
+)
+from groupwise.jobs.targets import Targets, order_of
+from groupwise.tables import ColumnUse, LoadedTable
+
+__all__ = ["evaluate_fold", "evaluate_model"]
+
+# Groups whose rows are kept, and rows of each: what a page can still hold.
+_WORST, _OTHERS, _ROWS = 20, 20, 400
+_TRACED_GROUPS, _TRACED_ROWS, _TRACED_ROUNDS = 2, 12, 60
+_BINS = 10
+# Rows, in whole groups, that a learning curve is drawn from.
+_CURVE_ROWS = 2000
+
+
+def evaluate_fold(
+    model: TableModel,
+    features: pd.DataFrame,
+    targets: Targets,
+    order: NDArray[Any],
+    *,
+    curve: bool = True,
+) -> FoldResult:
+    """Predict and judge groups, and keep what a report shows of them.
+
+    Parameters
+    ----------
+    model : TableModel
+    features : DataFrame
+        Rows that count (see :meth:`Supervision.judged_rows`), conforming to the model's schema.
+    targets : Targets
+        Of these rows, with the model's classes.
+    order : ndarray of shape (n_rows,)
+    curve : bool, default=True
+        Whether to follow the error round by round, the costliest part.
+
+    Returns
+    -------
+    result : FoldResult
+        Without parameters, seconds and memory, which the caller knows.
+    """
+    X = model.matrix(features)
+    predictions = model.predictions_of_matrix(X, targets.groups)
+    score = model.supervision.judge(predictions, targets)
+    kept = _kept_groups(score)
+    weight = row_weights(predictions) if model.explains else None
+    return FoldResult(
+        units=_units(predictions, targets, score),
+        rows={
+            str(targets.groups.names[g]): _rows_of(g, model, predictions, targets, order, weight)
+            for g in kept
+        },
+        curve=_curve(model, X, targets) if curve else None,
+        margins=_margins(model, X, targets, kept[:_TRACED_GROUPS]),
+        reliability=_reliability(model, predictions, targets),
+        weights=_weights(model),
+    )
+
+
+def evaluate_model(
+    model: TableModel, table: LoadedTable, *, order: str | None = None, command: str = ""
+) -> Result:
+    """Judge a fitted model on all groups of a table whose labels are known."""
+    features = model.schema.conform(table.frame, name=table.name)
+    targets = model.supervision.targets_in(table.frame, table.name, model.classes)
+    rows = model.supervision.judged_rows(targets)
+    at = order_of(table.frame, order, table.name)
+    fold = evaluate_fold(model, features.iloc[rows], targets.take(rows), at[rows])
+    numbers = [ColumnUse(name, "number", "of the model") for name in model.schema.numbers]
+    categories = [ColumnUse(name, "category", "of the model") for name in model.schema.categories]
+    about = RunInfo(
+        table=table.name,
+        fingerprint=table.fingerprint,
+        n_rows=len(features),
+        n_groups=targets.groups.n_groups,
+        supervision=model.supervision,
+        classes=model.classes,
+        columns=(*numbers, *categories),
+        command=command,
+    )
+    return Result(about, {model.method: [fold]})
+
+
+def _units(predictions: Predictions, targets: Targets, score: NDArray[Any]) -> GroupResults:
+    groups, y_group = targets.groups, targets.y[targets.groups.first_rows]
+    by_share = targets.y.ndim == 2
+    one_label = not by_share and bool((targets.y == y_group[groups.codes]).all())
+    return GroupResults(
+        name=[str(name) for name in groups.names],
+        size=groups.sizes.tolist(),
+        score=[None if np.isnan(value) else round(float(value), 6) for value in score],
+        predicted=predictions.code_group.tolist(),
+        proba=predictions.proba_group.round(5).tolist(),
+        truth=y_group.tolist() if one_label else None,
+        shares=y_group.round(5).tolist() if by_share else None,
+    )
+
+
+def _kept_groups(score: NDArray[Any]) -> NDArray[np.intp]:
+    """The worst groups, then some of the others, evenly over the list."""
+    order = np.argsort(score, kind="stable")
+    worst, rest = order[:_WORST], np.sort(order[_WORST:])
+    step = max(1, -(-len(rest) // _OTHERS))
+    return np.concatenate([worst, rest[::step]])
+
+
+def _rows_of(
+    group: int,
+    model: TableModel,
+    predictions: Predictions,
+    targets: Targets,
+    order: NDArray[Any],
+    weight: NDArray[Any] | None,
+) -> RowResults:
+    groups = targets.groups
+    rows = groups.order[groups.offsets[group] : groups.offsets[group + 1]]
+    at = order[rows]
+    rows = rows[np.argsort(at, kind="stable")][:_ROWS]
+    proba = predictions.proba_row
+    return RowResults(
+        at=[str(value) for value in order[rows]],
+        predicted=predictions.code_row[rows].tolist(),
+        proba=None if proba is None else proba[rows].max(axis=1).round(4).tolist(),
+        weight=None if weight is None else weight[rows].round(5).tolist(),
+        label=targets.y[rows].tolist() if model.supervision.rows_labelled else None,
+    )
+
+
+def _curve(model: TableModel, X: NDArray[Any], targets: Targets) -> list[float] | None:
+    """The error after each round, where the method has rounds."""
+    estimator = model.estimator
+    if targets.groups.n_rows > _CURVE_ROWS:
+        last = max(1, int(np.searchsorted(targets.groups.offsets, _CURVE_ROWS, side="right")) - 1)
+        rows = np.flatnonzero(targets.groups.codes < last)
+        X, targets = X[rows], targets.take(rows)
+    if hasattr(estimator, "staged_score"):
+        scores = list(estimator.staged_score(X, targets.y, groups=targets.groups))
+    elif model.supervision.kind == "transfer" and hasattr(estimator, "staged_predict"):
+        scores = [float(np.mean(found == targets.y)) for found in estimator.staged_predict(X)]
+    else:
+        return None
+    return [round(1.0 - float(score), 5) for score in scores]
+
+
+def _margins(
+    model: TableModel, X: NDArray[Any], targets: Targets, groups: NDArray[np.intp]
+) -> Margins | None:
+    """Scores towards the true class after each round, for the rows of a few groups."""
+    estimator = model.estimator
+    if (
+        not hasattr(estimator, "staged_decision_function")
+        or len(model.classes) != 2
+        or targets.y.ndim != 1
+    ):
+        return None
+    traced = {
+        str(targets.groups.names[g]): np.flatnonzero(targets.groups.codes == g)[:_TRACED_ROWS]
+        for g in groups
+    }
+    rows = np.concatenate(list(traced.values()))
+    stages = np.array(list(estimator.staged_decision_function(X[rows])))
+    if not len(stages):
+        return None
+    sign = np.where(targets.y[rows] == 1, 1.0, -1.0)
+    step = max(1, -(-len(stages) // _TRACED_ROUNDS))
+    lines = (stages * sign).T[:, ::step].round(4)
+    ends = np.cumsum([len(part) for part in traced.values()])[:-1]
+    parts = np.split(lines, ends)
+    margins = {name: part.tolist() for name, part in zip(traced, parts, strict=True)}
+    return Margins(step, margins)
+
+
+def _reliability(
+    model: TableModel, predictions: Predictions, targets: Targets
+) -> Reliability | None:
+    """Rows by the probability of their predicted class: how many, how sure, how often right."""
+    if not model.supervision.rows_labelled or predictions.proba_row is None:
+        return None
+    sure = predictions.proba_row.max(axis=1)
+    right = predictions.proba_row.argmax(axis=1) == targets.y
+    bin_row = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    counted = [np.bincount(bin_row, w, minlength=_BINS) for w in (None, sure, right)]
+    return Reliability(*(values.tolist() for values in counted))
+
+
+def _weights(model: TableModel) -> DomainWeights | None:
+    """Each domain's share of the weight by round."""
+    if not hasattr(model.estimator, "domain_mass_"):
+        return None
+    mass = np.asarray(model.estimator.domain_mass_)
+    names = [str(name) for name in model.estimator.domain_names_]
+    return DomainWeights(names, mass.round(5).tolist())

@@ -1,0 +1,55 @@
+"""How far predicted shares of groups are from the known ones."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
+
+from groupwise._typing import Ids, MatrixLike
+from groupwise.exceptions import GroupDataError
+from groupwise.validation import check_groups
+
+__all__ = ["share_error"]
+
+
+def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: ArrayLike) -> float:
+    r"""Mean total variation between known and predicted shares of groups, between 0 and 1.
+
+    .. math:: \frac{1}{m} \sum_g \frac12 \sum_c |\pi_{gc} - \hat\pi_{gc}|
+
+    The largest possible error in the number of rows of any set of classes, as a share of the group.
+    For two classes it is the absolute error of the share; for groups of one row and predictions of
+    0 and 1 the error rate.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, n_classes)
+        Labels, or shares or counts repeated on the rows.
+    proba_group : array-like of shape (n_groups, n_classes)
+        As ``predict_groups_proba`` gives it.
+    groups : array-like of shape (n_rows,) or None
+    classes : array-like of shape (n_classes,)
+
+    Returns
+    -------
+    error : float
+
+    Examples
+    --------
+    >>> from groupwise.metrics import share_error
+    >>> shares = [[0.5, 0.5], [0.25, 0.75]]
+    >>> share_error(["a", "b", "b", "b"], shares, [0, 0, 1, 1], classes=["a", "b"])
+    0.125
+    """
+    # TEMPORARY: to the top as soon as inputs.shares has class_counts
+    from groupwise.proportions._input import class_counts
+
+    predicted = np.asarray(proba_group, dtype=float)
+    encoded = check_groups(groups, _num_samples(y))
+    counts, _ = class_counts(y, encoded, classes=classes)
+    if predicted.shape != counts.shape:
+        raise GroupDataError(
+            f"expected shares of {counts.shape[0]} groups and {counts.shape[1]} classes, "
+            f"got shape {predicted.shape}"
+        )
+    known = counts / encoded.sizes[:, None]
+    return float(0.5 * np.abs(known - predicted).sum(axis=1).mean())

@@ -1,0 +1,136 @@
+"""Losses whose groups lie on several machines: together they are the loss of one."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from groupwise import Groups
+from groupwise.losses import LOSSES, GroupMeanLoss, get_loss
+from groupwise.losses.median import weighted_median
+
+
+class Counted:
+    """Agreement between threads, and how often it was asked for."""
+
+    def __init__(self, machines):
+        self.machines, self.n_calls = machines, 0
+
+    def allreduce_sum(self, values):
+        self.n_calls += 1
+        return self.machines("sum", values)
+
+    def allreduce_max(self, value):
+        self.n_calls += 1
+        return self.machines("max", value)
+
+
+def lockstep(tasks):
+    """Run one function per machine in threads that meet whenever they agree on a number."""
+    import threading
+
+    barrier = threading.Barrier(len(tasks))
+    said, out = [None] * len(tasks), [None] * len(tasks)
+
+    def meet(rank):
+        def agree(how, values):
+            said[rank] = values
+            barrier.wait()
+            found = sum(said) if how == "sum" else max(said)
+            barrier.wait()
+            return found
+
+        return agree
+
+    def run(rank):
+        communicator = Counted(meet(rank))
+        out[rank] = tasks[rank](communicator), communicator.n_calls
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(len(tasks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return out
+
+
+def three_machines(n_groups=30, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), rng.integers(1, 8, n_groups))
+    score = rng.normal(size=(len(group), n_classes) if n_classes > 2 else len(group))
+    weight = rng.uniform(0.5, 2.0, n_groups)[group]
+    machine = np.arange(n_groups) % 3
+    return group, score, weight, machine
+
+
+TWO = [(name, 2) for name in (*LOSSES, "mean", "huber")]
+THREE = [(name, 3) for name in LOSSES if not get_loss(name).binary]
+
+
+@pytest.mark.parametrize(("name", "n_classes"), [*TWO, *THREE])
+def test_parts_of_a_loss_make_the_whole(name, n_classes):
+    group, score, weight, machine = three_machines(n_classes=n_classes)
+    rng = np.random.default_rng(1)
+    n_groups = len(machine)
+    if name in ("mean", "huber"):
+        loss, target = GroupMeanLoss(None if name == "mean" else 0.3), rng.normal(size=n_groups)
+    else:
+        loss = get_loss(name)
+        target = rng.integers(0, n_classes, n_groups)
+        if loss.target_kind == "share":
+            counts = Groups(group).sum(np.eye(n_classes)[rng.integers(0, n_classes, len(group))])
+            target = counts / Groups(group).sizes[:, None]
+    whole = loss.bind(target, Groups(group), n_classes=n_classes, weight_row=weight)
+
+    def task(rank):
+        mine = machine[group] == rank
+
+        def work(communicator):
+            part = loss.bind(
+                target[machine == rank],
+                Groups(group[mine]),
+                n_classes=n_classes,
+                weight_row=weight[mine],
+            ).connect(communicator)
+            start = part.init_score()
+            value = part.value(score[mine])
+            before = communicator.n_calls
+            derivatives = part.gradient_and_curvature(score[mine])
+            return start, value, derivatives, part.total_weight, communicator.n_calls - before
+
+        return work
+
+    for rank, ((start, value, (gradient, curvature), total, n_calls), _) in enumerate(
+        lockstep([task(rank) for rank in range(3)])
+    ):
+        mine = machine[group] == rank
+        np.testing.assert_allclose(start, whole.init_score(), atol=1e-6)
+        assert value == pytest.approx(whole.value(score), rel=1e-12)
+        assert total == pytest.approx(whole.total_weight, rel=1e-12)
+        np.testing.assert_allclose(gradient, whole.gradient(score)[mine], rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(curvature, whole.curvature(score)[mine], rtol=1e-9, atol=1e-14)
+        # the scale and the sum of the exponential loss; nothing for sums over groups
+        assert n_calls == (2 if name == "majority" else 0)
+
+
+def test_the_median_of_values_on_three_machines():
+    rng = np.random.default_rng(0)
+    values, weight = rng.normal(size=101) * 1e3, rng.integers(1, 5, 101).astype(float)
+    order = np.argsort(values)
+    expected = values[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
+
+    def task(rank):
+        return lambda communicator: weighted_median(values[rank::3], weight[rank::3], communicator)
+
+    assert [found for found, _ in lockstep([task(rank) for rank in range(3)])] == [expected] * 3
+    assert weighted_median(values, weight) == expected
+
+
+@pytest.mark.parametrize("values", [[-1.5, -1.5, 7.0], [0.0], [1e300, -1e300, 5e-324]])
+def test_medians_by_hand(values):
+    expected = sorted(values)[(len(values) - 1) // 2]
+    assert weighted_median(np.array(values), np.ones(len(values))) == expected
+
+
+def test_the_median_of_many_normals_is_near_zero():
+    values = norm.ppf((np.arange(1000) + 0.5) / 1000)
+    assert abs(weighted_median(values, np.ones(1000))) < 2e-3
