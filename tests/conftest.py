@@ -1,4 +1,8 @@
 import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 # Two test processes on two cores: more threads would only wait for each other. Before any import
 # that starts a thread pool.
@@ -79,3 +83,37 @@ class AboveGroupMean(ClassifierMixin, BaseEstimator):
 @pytest.fixture
 def above_group_mean():
     return AboveGroupMean()
+
+
+def _postgres_programs() -> Path | None:
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).parent
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    return folders[-1] if folders else None
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """The address of a PostgreSQL server of our own, on a socket in a temporary folder."""
+    programs = _postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL's programs (initdb, pg_ctl) are not installed")
+    if os.geteuid() == 0 and not shutil.which("runuser"):
+        pytest.skip("PostgreSQL does not run as root, and there is no runuser")
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path must be short
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres")
+    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+
+    def run(program, *arguments):
+        command = [*as_user, str(programs / program), *arguments]
+        return subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+
+    data = folder / "data"
+    run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8")
+    options = f"-k {folder} -h '' -F"
+    run("pg_ctl", "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start")
+    yield f"postgresql://postgres:secret@/postgres?host={folder}"
+    run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+    shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,7 @@ import groupwise
 ROOT = Path(groupwise.__file__).parent
 # Packages of one layer are peers: none imports another.
 LAYERS = [
-    {"_compat", "exceptions", "files", "recipes", "versions"},
+    {"_compat", "exceptions", "files", "recipes"},
     {"groups"},
     {"_typing", "rules"},
     {"inputs"},

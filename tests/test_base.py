@@ -10,6 +10,8 @@ from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from groupwise.base import BaseGroupClassifier, BaseGroupRegressor
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
@@ -139,6 +141,15 @@ def test_metadata_routing_and_group_column_pass_groups_on(data):
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(session=groups)
     search = GridSearchCV(MeanLine(group_column="session"), {"C": [1.0]}, cv=2).fit(frame, y)
     assert search.best_estimator_.n_groups_ == 20
+
+
+def test_metadata_routing_passes_groups_on_to_every_question(data):
+    X, y, groups = data
+    pipe = make_pipeline(StandardScaler(), Centred())
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe.fit(X, y, groups=groups)
+        for ask in (pipe.predict, pipe.predict_proba, pipe.decision_function):
+            assert len(ask(X, groups=groups)) == len(X)
 
 
 def test_an_estimator_that_decides_per_group_wants_groups(data):

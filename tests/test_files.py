@@ -1,11 +1,13 @@
 import os
+import socket
 import stat
 import subprocess
 import sys
+import zlib
 
 import pytest
 
-from groupwise.files import write_text, written_whole
+from groupwise.files import is_part, write_text, written_whole
 
 
 def test_whole_or_not_at_all(tmp_path):
@@ -53,3 +55,23 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     )
     ended = subprocess.run([sys.executable, "-c", program, str(path)], env=os.environ, timeout=60)
     assert ended.returncode == -9 and path.read_text() == "first"
+    (left,) = [p for p in tmp_path.iterdir() if p != path]
+    assert is_part(left, "a.txt") and not is_part(left, "b.txt") and not is_part(path)
+    write_text(tmp_path / "b.txt", "another file")  # is no reason to sweep this one's
+    assert left.exists()
+    write_text(path, "second")
+    assert not left.exists() and path.read_text() == "second"
+
+
+def test_only_our_own_dead_parts_are_swept(tmp_path):
+    host = f"{zlib.crc32(socket.gethostname().encode()):08x}"
+    other = "ffffffff" if host != "ffffffff" else "00000000"
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    kept = [f".a.txt.{host}-{os.getpid()}-x.part", f".a.txt.{other}-{dead.pid}-x.part",
+            f".b.txt.{host}-{dead.pid}-x.part", ".a.txt.x.part", "a.txt.part"]  # fmt: skip
+    gone = f".a.txt.{host}-{dead.pid}-x.part"
+    for name in [*kept, gone]:
+        (tmp_path / name).write_text("half")
+    write_text(tmp_path / "a.txt", "whole")
+    assert {p.name for p in tmp_path.iterdir()} == {*kept, "a.txt"}

@@ -13,7 +13,7 @@ from groupwise.exceptions import GroupDataError
 
 ids_of_one_kind = st.one_of(
     st.lists(st.integers(-5, 5), min_size=1),
-    st.lists(st.text(max_size=2), min_size=1),
+    st.lists(st.text(max_size=2).map(lambda t: t.rstrip("\0")), min_size=1),
     st.lists(st.floats(-3, 3).map(lambda v: round(v) + 0.0), min_size=1),
     st.lists(st.booleans(), min_size=1),
 )
@@ -100,6 +100,32 @@ def test_kinds_of_ids():
     assert mixed.codes.tolist() == [0, 3, 1, 2]
 
 
+def test_different_ids_stay_apart():
+    for ids in ([2**63, 2**63 + 1, -1], [2**63, 2**63 + 1], [2**64, 2**64 + 1], ["a", "a\0"],
+                ["a\0", "a\0\0"], [2**53, 2**53 + 1, 0.5], [1, "1"], [b"a", b"a\0"],
+                ("a", "a\0"), [-(2**63) - 1, -(2**63)], ["", "\0"]):  # fmt: skip
+        groups = Groups(ids)
+        assert groups.n_groups == len(ids), ids
+        assert [groups.names[code] for code in groups.codes] == list(ids)
+
+
+def test_one_long_id_does_not_widen_the_others():
+    import tracemalloc
+
+    ids = ["x"] * 20_000 + ["y" * 20_000]
+    tracemalloc.start()
+    groups = Groups(ids)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert groups.sizes.tolist() == [20_000, 1] and peak < 8 << 20
+
+
+@pytest.mark.parametrize("bad", [[], {}, set(), np.zeros(2)], ids=["list", "dict", "set", "array"])
+def test_ids_that_cannot_be_compared(bad):
+    with pytest.raises(GroupDataError, match=rf"hashable ids; row 1 holds a {type(bad).__name__}"):
+        Groups(["a", bad, "b"])
+
+
 def test_singletons_and_equality():
     assert Groups.singletons(3) == Groups([0, 1, 2])
     assert Groups.singletons(3) != Groups([0, 1, 1])
@@ -120,7 +146,7 @@ def test_one_per_group_names_the_group():
 
 @pytest.mark.parametrize(
     "ids",
-    [["a", None], [1.0, np.nan], [np.datetime64("NaT")], pd.array([1, pd.NA], dtype="Int64")],
+    [["a", None], [1.0, np.nan], [np.datetime64("NaT", "D")], pd.array([1, pd.NA], dtype="Int64")],
     ids=["none", "nan", "nat", "na"],
 )
 def test_missing_ids(ids):

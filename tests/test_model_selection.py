@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from groupwise import SBoostClassifier
-from groupwise.exceptions import GroupDataError
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import (
     WholeGroupKFold,
@@ -125,9 +125,14 @@ class TestCrossValidate:
         )
         np.testing.assert_array_equal(apart["test_score"], inside["test_score"])
 
-    def test_without_groups_rows_are_groups(self, sessions):
-        scores = cross_validate(SBoostClassifier(n_estimators=2), sessions.X, sessions.y_row, cv=3)
-        assert scores["test_score"].shape == (3,)
+    def test_without_groups_rows_are_groups_and_it_says_so(self, sessions):
+        X, y = sessions.X, sessions.y_row
+        with pytest.warns(GroupsLostWarning):
+            lost = cross_validate(SBoostClassifier(n_estimators=2), X, y, cv=3)
+        meant = cross_validate(
+            SBoostClassifier(n_estimators=2), X, y, groups=np.arange(len(X)), cv=3
+        )
+        np.testing.assert_array_equal(lost["test_score"], meant["test_score"])
 
     def test_coarser_ids_stay_whole(self, sessions):
         users = sessions.groups % 7

@@ -197,6 +197,9 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
     a parameter ``group_column``.
     """
 
+    __metadata_request__predict_proba = {"groups": True}  # noqa: RUF012
+    __metadata_request__decision_function = {"groups": True}  # noqa: RUF012
+
     #: Whether ``y`` is one label per group (repeated on its rows) or one per row.
     _one_label_per_group = True
 
@@ -313,7 +316,8 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_rows,)
         """
-        return self.classes_[self._label_rows(*self._answer_rows(*self._checked(X, groups)))]
+        code_row = self._label_rows(*self._answer_rows(*self._checked(X, groups)))
+        return self.classes_[code_row]  # not in one line: unfitted, it must be _checked that raises
 
     def predict_groups_proba(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -350,7 +354,8 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         y_group : ndarray of shape (n_groups,)
             In the order of ``np.unique(groups)``.
         """
-        return self.classes_[self.predict_groups_proba(X, groups).argmax(axis=1)]
+        code_group = self.predict_groups_proba(X, groups).argmax(axis=1)
+        return self.classes_[code_group]
 
     def score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
         """Share of groups whose class is predicted right.

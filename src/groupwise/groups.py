@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pandas.api.types import is_hashable
 from scipy.sparse import csr_array
 
 from groupwise.exceptions import GroupDataError
@@ -286,27 +287,51 @@ def show(value: Any) -> str:
 
 
 def _as_id_vector(ids: ArrayLike) -> NDArray[Any]:
-    if isinstance(ids, list) and ids and not isinstance(ids[0], np.generic | str | int | float):
-        values = np.empty(len(ids), dtype=object)  # keeps tuples and dates as the ids they are
+    if isinstance(ids, list | tuple) and ids:
+        # one by one: numpy would make floats of 2**63, text of 1 and "a", a table of tuples
+        values = np.empty(len(ids), dtype=object)
         values[:] = ids
-    else:
-        values = np.asarray(ids)
+        return _narrowed(values)
+    values = np.asarray(ids)
     if values.ndim != 1:
         raise GroupDataError(
             f"groups must hold one id per row (a 1-D array), got shape {values.shape}"
         )
     if values.dtype.kind == "U" and not isinstance(ids, np.ndarray):
-        # np.asarray([1, "a"]) would turn the number into text and may merge 1 with "1"; ignored: an
-        # ArrayLike that became a 1-D array of text is an iterable
-        values = np.fromiter(ids, dtype=object, count=len(values))  # type: ignore[arg-type]
-        if pd.api.types.infer_dtype(values, skipna=False) == "string":
-            values = values.astype("U")
+        # ignored: an ArrayLike that became a 1-D array of text is an iterable
+        return _narrowed(np.fromiter(ids, dtype=object, count=len(values)))  # type: ignore[arg-type]
+    return values
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Ids of one kind as numpy's own, where that merges none and costs no more.
+
+    Fixed-width text is as wide as the longest id on every row, and drops zeros at the end; numbers
+    beyond 64 bits, or beyond 53 beside fractions, would be rounded.
+    """
+    kind = pd.api.types.infer_dtype(values, skipna=False)
+    if kind == "string":
+        lengths = np.fromiter(map(len, values), np.intp, len(values))
+        if lengths.max() > max(64, 4 * lengths.mean()) or any(t.endswith("\0") for t in values):
+            return values
+        return values.astype("U")
+    if kind in ("integer", "boolean", "floating", "datetime64", "timedelta64"):
+        plain = np.asarray(values.tolist())
+        return values if kind == "integer" and plain.dtype.kind not in "iu" else plain
+    if kind == "mixed-integer-float" and all(abs(value) <= 2**53 for value in values):
+        return np.asarray(values.tolist())
     return values
 
 
 def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Hash the ids, then sort the few distinct ones."""
-    codes, names = pd.factorize(values)
+    try:
+        codes, names = pd.factorize(values)
+    except TypeError as error:
+        row, value = next((r, v) for r, v in enumerate(values) if not is_hashable(v))
+        raise GroupDataError(
+            f"groups must hold hashable ids; row {row} holds a {type(value).__name__}"
+        ) from error
     if (codes < 0).any():
         missing = np.flatnonzero(codes < 0)
         raise GroupDataError(

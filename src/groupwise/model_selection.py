@@ -20,8 +20,7 @@ from groupwise._compat import GroupsConsumerMixin
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs.parameters import check_number
-from groupwise.validation import check_groups, split_group_column
+from groupwise.inputs import check_groups, check_number, split_column
 
 __all__ = [
     "Splitter",
@@ -245,7 +244,7 @@ def cross_validate(
     X: MatrixLike,
     y: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
+    groups: Ids = None,
     keep_whole: ArrayLike | None = None,
     cv: int | Splitter = 5,
     scoring: Any = None,
@@ -281,7 +280,7 @@ def cross_validate(
     scores : dict of arrays
         As from scikit-learn.
     """
-    groups = split_group_column(X, getattr(estimator, "group_column", None), groups)[1]
+    groups = split_column(X, getattr(estimator, "group_column", None), groups)[1]
     encoded = check_groups(groups, _num_samples(X))
     stratify = keep_whole is None and _one_class_each(y, encoded)
     splits = split_whole_groups(

@@ -60,8 +60,14 @@ class MajorityVote:
     """
 
     def combine(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        return self.count(proba_row.argmax(axis=1), proba_row, groups)
+
+    def count(
+        self, code_row: NDArray[np.intp], proba_row: NDArray[Any], groups: Groups
+    ) -> NDArray[Any]:
+        """The same where the rows' classes are known, which settles their ties in another way."""
         votes = np.zeros(proba_row.shape)
-        votes[np.arange(len(proba_row)), proba_row.argmax(axis=1)] = 1.0
+        votes[np.arange(len(proba_row)), code_row] = 1.0
         return (groups.sum(votes) + groups.mean(proba_row)) / (groups.sizes[:, None] + 1.0)
 
 

@@ -108,7 +108,7 @@ class _Case:
         X, labels = sessions.X[order], sessions.y[order]
         if hasattr(estimator, "domain_column"):
             ids = np.where(rng.uniform(size=len(X)) < 0.3, "new", "old")
-            labels, target = sessions.y_row[order], "new"
+            labels, target = np.asarray(sessions.y_row)[order], "new"
         else:
             ids = np.array([f"s{code:02d}" for code in sessions.groups])[order]
             target = None

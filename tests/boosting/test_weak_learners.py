@@ -1,13 +1,24 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from groupwise.boosting import ClassifierLearner, HistTrees, get_weak_learner
+from groupwise import SBoostClassifier
+from groupwise.boosting import (
+    ClassifierLearner,
+    HistTrees,
+    LinearLearner,
+    accepts_nan,
+    by_position,
+    get_weak_learner,
+)
+from groupwise.boosting.hist_trees import SoftTrees
 from groupwise.boosting.protocol import resample_counts
 from groupwise.boosting.votes import vote_coding
 
@@ -120,11 +131,95 @@ def test_monotone_constraints_hold():
         assert (np.diff(ensemble.score(line)) >= 0).all()
 
 
-def test_max_leaves_and_min_leaf_weight_reach_the_engine():
+def test_max_leaf_nodes_reaches_the_engine():
     X, y, w = rows()
     few = start(HistTrees(6, max_leaf_nodes=3), X)
     few.fit(y, w)
     assert few.combine([1.0]).booster.dump_model()["tree_info"][0]["num_leaves"] == 3
+
+
+def test_l2_regularization_shrinks_the_shares_of_the_leaves():
+    """A leaf of weight W and share p says W (2p - 1) / (W + l2)."""
+    X, y, w = np.repeat([0.0, 1.0], 4)[:, None], np.array([0, 0, 0, 1, 1, 1, 1, 0]), np.ones(8)
+    for l2 in (0.0, 4.0):
+        proba = start(HistTrees(1, l2_regularization=l2, n_jobs=1).soft(), X).fit(y, w)
+        value = 4 * np.array([-0.5, 0.5]) / (4 + l2)
+        np.testing.assert_allclose(proba[[0, 4], 1], 0.5 * (value + 1), atol=1e-6)
+
+
+@pytest.mark.parametrize("drawn", [{"subsample": 0.5}, {"max_features": 0.25}], ids=str)
+def test_drawn_rows_and_features_go_by_the_seed(drawn):
+    X, y, w = rows()
+    scores = []
+    for seed in (0, 0, 2):
+        run = start(HistTrees(3, **drawn), X, seed=seed)
+        for _ in range(4):
+            run.fit(y, w)
+        scores.append(list(run.combine([1.0] * 4).staged_score(X)))
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert not np.array_equal(scores[0], scores[2])
+
+
+def test_nothing_drawn_leaves_the_seed_alone():
+    X, _, _ = rows()
+    rng = RNG(0)
+    HistTrees().bind(X).start(2, rng, resample=False)
+    assert rng.randint(100) == RNG(0).randint(100)
+
+
+def test_columns_by_name():
+    trees = HistTrees(categorical_features=["b", 2], monotonic_cst={"a": 1, "c": -1})
+    placed = trees.by_position(3, ["a", "b", "c"])
+    assert placed.categorical_features == [1, 2]
+    assert placed.monotonic_cst == [1, 0, -1]
+    assert trees.categorical_features == ["b", 2]  # the recipe is not changed
+    with pytest.raises(ValueError, match=r"categorical_features names 'b', columns are \['x'\]"):
+        trees.by_position(1, ["x"])
+    with pytest.raises(ValueError, match="categorical_features holds column 7, X has 4 columns"):
+        HistTrees(categorical_features=[7]).bind(rows()[0])
+    with pytest.raises(ValueError, match=r"monotonic_cst must hold one entry per feature \(4\)"):
+        HistTrees(monotonic_cst=[1]).bind(rows()[0])
+
+
+def test_names_reach_the_trees_of_a_method():
+    kind = np.arange(120) % 4
+    X = pd.DataFrame({"x": np.zeros(120), "kind": kind.astype(float)})
+    by_name, by_position, by_size = (
+        SBoostClassifier(HistTrees(1, categorical_features=columns), n_estimators=2)
+        .fit(X, kind % 2, groups=np.arange(120))
+        .decision_function(X)
+        for columns in (["kind"], [1], None)
+    )
+    np.testing.assert_array_equal(by_name, by_position)
+    assert ((by_name > 0) == (kind % 2 == 1)).all()
+    assert not ((by_size > 0) == (kind % 2 == 1)).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_depth": 0},
+        {"max_leaf_nodes": 1},
+        {"min_leaf_weight": -1.0},
+        {"l2_regularization": -1.0},
+        {"subsample": 0.0},
+        {"max_features": 1.5},
+        {"max_bins": 1},
+        {"n_jobs": 0.5},
+    ],
+    ids=str,
+)
+def test_parameters_that_no_tree_can_have(wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} must be"):
+        HistTrees(**wrong).bind(rows()[0])
+
+
+def test_trees_are_a_recipe():
+    trees = HistTrees(2, n_jobs=1)
+    assert clone(trees) == trees
+    assert not hasattr(trees, "fit")
+    model = SBoostClassifier(trees).set_params(estimator__max_depth=5)
+    assert model.estimator.max_depth == 5
 
 
 def test_three_classes():
@@ -154,11 +249,26 @@ def test_resampling_draws_each_row_as_often_as_its_weight_says():
 
 def test_looking_up_a_weak_learner():
     assert isinstance(get_weak_learner(None), HistTrees)
+    assert isinstance(get_weak_learner(None, 3), ClassifierLearner)
+    assert isinstance(get_weak_learner(None, hypotheses="soft"), SoftTrees)
+    assert accepts_nan(None) and accepts_nan(HistTrees()) and accepts_nan(HistTrees().soft())
+    assert not accepts_nan(LinearLearner()) and not accepts_nan(LogisticRegression())
     trees = HistTrees(1)
     assert get_weak_learner(trees) is trees
     assert isinstance(get_weak_learner(LogisticRegression()), ClassifierLearner)
     with pytest.raises(ValueError, match="classifier or a weak learner"):
         get_weak_learner("tree")
+
+
+def test_columns_by_name_and_categories_by_position():
+    trees = HistTrees(2, categorical_features=["b"])
+    found = get_weak_learner(trees, feature_names=["a", "b", "c"], categories=(2,))
+    assert found.categorical_features == [1, 2]
+    assert trees.categorical_features == ["b"]
+    assert get_weak_learner(None, categories=(0,)).categorical_features == [0]
+    assert isinstance(get_weak_learner(None, 3, categories=(0,)), ClassifierLearner)
+    assert by_position(None, ["a"]) is None
+    assert by_position(None, ["a"], (0,)).categorical_features == [0]
 
 
 def test_a_classifier_without_sample_weight_needs_resampling():

@@ -228,7 +228,7 @@ def test_binned_rows_on_disk(client, coarse, cut, apart):
 
 def test_each_row_a_group(client, coarse, cut, apart):
     X, y, _ = coarse()
-    one = booster("majority_softmax").fit(X, y)
+    one = booster("majority_softmax").fit(X, y, groups=np.arange(len(y)))
     many = DaskGroupBoostClassifier(booster("majority_softmax"), client=client)
     many.fit(cut(X, 3), cut(y, 3))
     assert apart(many.estimator_, one, X) == 0.0

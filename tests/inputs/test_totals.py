@@ -10,7 +10,7 @@ def test_means_and_totals_of_each_other():
     values = group_numbers([1.0, 2.0, 4.0], groups, target="mean")
     np.testing.assert_array_equal(group_totals(values, groups, target="mean"), [3.0, 4.0])
     np.testing.assert_array_equal(group_means(values, groups, target="mean"), [1.5, 4.0])
-    total = group_numbers([3.0, 3.0, 4.0], groups, target="total")
+    total = group_numbers(np.array([3, 3, 4], dtype=object), groups, target="total")
     np.testing.assert_array_equal(group_means(total, groups, target="total"), [1.5, 4.0])
     np.testing.assert_array_equal(group_totals(total, groups, target="total"), [3.0, 4.0])
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from groupwise.measures.registry import MEASURES
 from sklearn.ensemble import RandomForestClassifier
 
+from groupwise.base import Predictions
 from groupwise.groups import Groups
 from groupwise.io import load_model, read_result, save_model
 from groupwise.jobs import (
@@ -23,8 +23,7 @@ from groupwise.jobs import (
     leaderboard,
     make_supervision,
 )
-from groupwise.jobs.answer import Predictions
-from groupwise.jobs.model import row_weights, with_all_classes
+from groupwise.metrics.measure import MEASURES
 from groupwise.tables import LoadedTable, OptionError, TableError
 
 
@@ -34,9 +33,10 @@ def make_job(table, kind, columns, **options):
     )
 
 
-def predictions(groups, score_row, proba_group, proba_row=None, classes=(0, 1)):
+def predictions(groups, score_row, proba_group):
     code = (score_row > 0).astype(np.intp)
-    return Predictions(np.array(classes), Groups(groups), score_row, proba_row, proba_group, code)
+    proba_row = np.eye(2)[code]
+    return Predictions(np.arange(2), Groups(groups), score_row, proba_row, proba_group, code)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{m.kind}-{m.name}")
@@ -156,28 +156,6 @@ def test_the_positive_class_can_be_named(table, columns):
         np.testing.assert_array_equal(known.y, 1 - plain.y)
         with pytest.raises(TableError, match="never holds 'maybe'"):
             make_supervision(kind, **columns[kind], positive="maybe").targets_in(table.frame, "t")
-
-
-def test_row_weights_share_the_group_out():
-    proba = np.array([[0.9, 0.1], [0.3, 0.7], [0.0, 1.0]])
-    group = np.array([[0.6, 0.4], [0.0, 1.0]])
-    weight = row_weights(predictions(["a", "a", "b"], proba[:, 1], group, proba))
-    np.testing.assert_allclose(weight, [0.75, 0.25, 1.0])
-    none = predictions(["a"], np.ones(1), np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    np.testing.assert_allclose(row_weights(none), [1.0])
-    with pytest.raises(ValueError, match="no probabilities"):
-        row_weights(predictions(["a"], np.ones(1), np.array([[1.0, 0.0]])))
-
-
-def test_classes_that_a_fold_did_not_hold_get_a_column():
-    proba = np.array([[0.9, 0.1], [0.3, 0.7]])
-    said = predictions(["a", "b"], np.array([-1.0, 2.0]), proba, proba, classes=[0, 2])
-    wide = with_all_classes(said, 3)
-    np.testing.assert_array_equal(wide.code_row, [0, 2])
-    np.testing.assert_array_equal(wide.code_group, [0, 2])
-    np.testing.assert_array_equal(wide.proba_row, [[0.9, 0.0, 0.1], [0.3, 0.0, 0.7]])
-    np.testing.assert_array_equal(wide.score_row, [[1.0, -np.inf, -1.0], [-2.0, -np.inf, 2.0]])
-    assert with_all_classes(wide, 3) is wide
 
 
 def test_a_search_sees_training_groups_only(table, columns):

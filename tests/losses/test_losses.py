@@ -20,7 +20,7 @@ from groupwise.losses import (
     SmoothMaxLoss,
     get_loss,
 )
-from groupwise.rules import Rule, get_rule
+from groupwise.rules import Rule
 
 CASES = [
     (MajorityLoss(0.0), 2),
@@ -499,7 +499,7 @@ def test_a_loss_decides_for_groups_or_names_a_rule(name):
         proba = loss.proba_groups(np.zeros(3), Groups([0, 0, 1]))
         assert np.allclose(proba.sum(axis=1), 1.0)
     else:
-        assert isinstance(get_rule(loss.default_rule), Rule)
+        assert isinstance(loss.default_rule, Rule)
 
 
 @every_loss
@@ -507,7 +507,7 @@ def test_a_loss_decides_for_groups_or_names_a_rule(name):
 def test_blocks_of_runs_do_not_matter(loss, n_classes, block, monkeypatch):
     whole, score, _ = bind(loss, n_classes, 12, n_groups=15)
     expected = whole.value(score), *whole.gradient_and_curvature(score)
-    monkeypatch.setattr("groupwise.losses.layout._BLOCK", block)
+    monkeypatch.setattr("groupwise.losses.base._BLOCK", block)
     parts, _, _ = bind(loss, n_classes, 12, n_groups=15)
     assert np.isclose(parts.value(score), expected[0])
     for one, other in zip(parts.gradient_and_curvature(score), expected[1:], strict=True):

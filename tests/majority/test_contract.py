@@ -2,6 +2,7 @@
 
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -21,10 +22,13 @@ ESTIMATORS = [
     SBoostClassifier(n_estimators=5),
     SBoostClassifier(HistTrees(max_depth=1, n_jobs=1), gamma=0.5, rule="score", n_estimators=5),
     SBoostClassifier(TREE, n_estimators=5),
+    SBoostClassifier(multiclass="samme", n_estimators=5),
     SBoostClassifier(TREE, multiclass="samme", resample=True, n_estimators=5),
     SBoostClassifierCV(TREE, n_estimators=2, gammas=(0.0, 4.0), cv=2),
+    SBoostClassifierCV(n_estimators=2, gammas=(4.0,), cv=2),
     NaiveGroupClassifier(LogisticRegression()),
     NaiveGroupClassifier(LinearSVC(), rule="mean"),
+    NaiveGroupClassifier(GaussianNB(), rule="score"),
     GroupStatisticsClassifier(LogisticRegression(max_iter=1000)),
     GroupStatisticsClassifier(LinearSVC(), statistics=("mean",)),
 ]
@@ -40,6 +44,8 @@ def expected_failures(estimator):
     return {}
 
 
+# scikit-learn's checks know no groups
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -70,7 +70,7 @@ def test_first_alpha_in_exact_arithmetic():
     )
     assert model.estimator_errors_.tolist() == [[0]]
     y = [0, 0, 1, 0, 1, 1]  # as rows: one wrong for any threshold
-    model = SBoostClassifier(STUMP, n_estimators=1, gamma=3.0).fit(X, y)
+    model = SBoostClassifier(STUMP, n_estimators=1, gamma=3.0).fit(X, y, groups=np.arange(6))
     error = Fraction(1, 6)
     assert np.isclose(model.estimator_errors_[0, 0], float(error), rtol=1e-12)
     assert np.isclose(
@@ -113,7 +113,7 @@ def test_reduces_to_adaboost(seed, gamma, grouped):
     if grouped:
         y = y[groups * 3]
     ours = SBoostClassifier(TREE, n_estimators=10, gamma=gamma, random_state=seed)
-    ours.fit(X, y, groups=groups if grouped else None)
+    ours.fit(X, y, groups=groups if grouped else np.arange(150))
     theirs = AdaBoostClassifier(TREE, n_estimators=10, random_state=seed).fit(X, y)
     assert len(ours.ensemble_.estimators) == len(theirs.estimators_) == ours.n_iter_ == 10
     for mine, other in zip(ours.ensemble_.estimators, theirs.estimators_, strict=True):
@@ -127,7 +127,7 @@ def test_reduces_to_adaboost(seed, gamma, grouped):
 def test_samme_without_groups_is_adaboost_samme():
     data = make_triangle_sessions(60, random_state=0)
     ours = SBoostClassifier(TREE, gamma=2.0, n_estimators=6, multiclass="samme", random_state=1)
-    ours.fit(data.X, data.y_row)
+    ours.fit(data.X, data.y_row, groups=np.arange(len(data.X)))
     theirs = AdaBoostClassifier(TREE, n_estimators=6, random_state=1).fit(data.X, data.y_row)
     K = 4
     np.testing.assert_allclose(
@@ -243,7 +243,7 @@ def test_a_run_that_ends_early_is_filled_up():
     rng = np.random.RandomState(0)
     y = np.repeat([0, 1, 2], 20)
     X = np.column_stack([y == 0, rng.normal(size=60)]).astype(float)
-    model = SBoostClassifier(TREE, n_estimators=3, random_state=0).fit(X, y)
+    model = SBoostClassifier(TREE, n_estimators=3, random_state=0).fit(X, y, groups=np.arange(60))
     assert model.n_iter_ == 3
     assert (model.estimator_weights_[0] > 0).tolist() == [True, False, False]
     assert (model.estimator_weights_[1:] > 0).all()
@@ -306,13 +306,40 @@ def test_labels_that_differ_inside_a_group(sessions):
 
 
 def test_groups_lost_on_the_way(sessions):
-    model = SBoostClassifier(n_estimators=2).fit(sessions.X, sessions.y)
-    with pytest.warns(GroupsLostWarning, match="fitted without groups"):
-        model.score(sessions.X, sessions.y, groups=sessions.groups)
-    with pytest.warns(GroupsLostWarning):
-        model.predict_groups(sessions.X, groups=sessions.groups)
-    naive = NaiveGroupClassifier(STUMP).fit(sessions.X, sessions.y)  # the same model either way
-    naive.predict_groups(sessions.X, groups=sessions.groups)
+    with pytest.warns(GroupsLostWarning, match="got no groups"):
+        SBoostClassifier(n_estimators=2).fit(sessions.X, sessions.y)
+    model = fit(sessions, n_estimators=2)
+    for ask in (model.score, lambda *given: list(model.staged_score(*given))):
+        with pytest.warns(GroupsLostWarning, match="fitted with groups"):
+            ask(sessions.X, sessions.y)
+
+
+@pytest.mark.parametrize("learner", [None, HistTrees(2, n_jobs=1)], ids=repr)
+def test_trees_split_on_categories_of_a_table(sessions, learner):
+    """The same trees as on codes that are named, though the order of the codes says nothing."""
+    code = (2 * sessions.y + np.arange(len(sessions.y)) % 2) * 3 % 4
+    numbers = pd.DataFrame({"x": sessions.X[:, 0], "kind": code.astype(float)})
+    table = numbers.assign(kind=pd.Categorical.from_codes(code, ["a", "b", "c", "d"]))
+    named = HistTrees(**{**(learner or HistTrees()).get_params(), "categorical_features": ["kind"]})
+    scores = [
+        SBoostClassifier(estimator, n_estimators=3, random_state=0)
+        .fit(X, sessions.y, groups=sessions.groups)
+        .decision_function(X)
+        for estimator, X in ((learner, table), (named, numbers))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("options", [{"estimator": TREE}, {"multiclass": "samme"}], ids=repr)
+def test_other_learners_get_a_column_per_category(options):
+    data = make_triangle_sessions(30, random_state=0)
+    table = pd.DataFrame(data.X, columns=["a", "b"]).assign(
+        kind=pd.Categorical(np.array(["x", "y", "z"])[np.arange(len(data.X)) % 3])
+    )
+    model = SBoostClassifier(n_estimators=2, random_state=0, **options)
+    model.fit(table, data.y, groups=data.groups)
+    ensemble = model.ensemble_.runs[0] if "estimator" in options else model.ensemble_
+    assert ensemble.estimators[0].n_features_in_ == 5 and model.n_features_in_ == 3
 
 
 def test_unknown_classes_at_score_time(sessions):

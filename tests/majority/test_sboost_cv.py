@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import KFold
 
 from groupwise import HistTrees, SBoostClassifier, SBoostClassifierCV
+from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import WholeGroupKFold, paper_split
 
 STUMPS = HistTrees(1, n_jobs=1)
@@ -14,7 +16,7 @@ def search(data, **options):
 
 
 def test_results_are_the_scores_on_held_out_sessions(sessions):
-    X, y, groups, _ = sessions
+    X, y, groups = sessions.X, sessions.y, sessions.groups
     cv = WholeGroupKFold(3, random_state=0)
     found = search(sessions, gammas=(4.0, 0.0), cv=cv, tune_rounds=False)
     scores = []
@@ -107,12 +109,35 @@ def test_columns_by_name(sessions):
     np.testing.assert_array_equal(*scores)
 
 
+@pytest.mark.parametrize("learner", [None, HistTrees(2, n_jobs=1)], ids=repr)
+def test_categories_of_a_table(sessions, learner):
+    code = (2 * sessions.y + np.arange(len(sessions.y)) % 2) * 3 % 4
+    table = pd.DataFrame({"x": sessions.X[:, 0], "kind": pd.Categorical(code)})
+    given = {"y": sessions.y, "groups": sessions.groups}
+    found = SBoostClassifierCV(learner, n_estimators=2, gammas=(1.0,), cv=2, tune_rounds=False)
+    alone = SBoostClassifier(learner, n_estimators=2, gamma=1.0)
+    np.testing.assert_array_equal(
+        found.fit(table, **given).decision_function(table),
+        alone.fit(table, **given).decision_function(table),
+    )
+
+
+def test_a_scorer_asks_the_model_itself(sessions):
+    """Not its ``best_estimator_``, which knows neither names nor the column of ids."""
+    X = pd.DataFrame(sessions.X, columns=list("abcd")).assign(s=sessions.groups)
+    found = SBoostClassifierCV(
+        STUMPS, n_estimators=2, gammas=(1.0,), cv=2, group_column="s", random_state=0
+    ).fit(X, sessions.y)
+    assert make_scorer(group_accuracy)(found, X, sessions.y) == found.score(X, sessions.y)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"gammas": ()}, "gammas must hold at least one number"),
         ({"gammas": (1.0, -1.0)}, r"gammas must be a number in \[0, inf\)"),
         ({"cv": 1}, "cv must be a whole number"),
+        ({"cv": KFold(2, shuffle=True, random_state=0)}, "cv divides group"),
         ({"tune_rounds": "yes"}, "tune_rounds must be True or False"),
     ],
 )

@@ -1,10 +1,9 @@
-"""AdaBoost.Group: Figure 1 by hand and by a plain loop, Theorem 1, stumps, conventions."""
+"""AdaBoost.Group: Figure 1 by hand and by a plain loop, Theorem 1, conventions."""
 
 from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
@@ -12,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from groupwise import HistTrees
 from groupwise.boosting import HardLearner, VoteEnsemble
 from groupwise.datasets.users import make_users
-from groupwise.measures import GroupAdaBoostClassifier, MeasureStumps
+from groupwise.measures import GroupAdaBoostClassifier
 from groupwise.metrics import FBeta, ROCArea
 
 
@@ -40,7 +39,8 @@ def test_groups_of_one_row_by_hand():
     """Accuracy: alpha = 1/2 ln((1 + phi)/(1 - phi)), D falls by e where f is right."""
     y, X = np.array([0, 0, 1, 1, 0]), np.arange(5.0)[:, None]
     learner = Preset([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]])
-    clf = GroupAdaBoostClassifier(learner, measure="accuracy", n_estimators=2).fit(X, y)
+    clf = GroupAdaBoostClassifier(learner, measure="accuracy", n_estimators=2)
+    clf.fit(X, y, groups=np.arange(5))
     first, second = learner.weights
     np.testing.assert_allclose(first, [0.2] * 5)
     wrong = 1 / (1 + 4 * exp(-1))
@@ -180,65 +180,25 @@ def test_groups_left_out_have_no_weight():
     assert clf.group_weights_[2] == 0 and clf.group_weights_.sum() == pytest.approx(1)
     assert (clf.history_["measure"] >= clf.history_["bound"]).all()
     with pytest.raises(ValueError, match="leaves out every group"):
-        GroupAdaBoostClassifier(measure=ROCArea(without_positives="skip")).fit(X, y)
+        GroupAdaBoostClassifier(measure=ROCArea(without_positives="skip")).fit(
+            X, y, groups=np.arange(6)
+        )
 
 
 def test_nobody_votes_if_every_hypothesis_is_worthless():
     never = lambda y, score, groups: np.zeros(len(groups))  # noqa: E731
-    X, y = np.arange(6.0)[:, None], np.array([0, 1, 2, 0, 1, 2])
-    clf = GroupAdaBoostClassifier(measure=never, n_estimators=2).fit(X, y)
+    X, y, alone = np.arange(6.0)[:, None], np.array([0, 1, 2, 0, 1, 2]), np.arange(6)
+    clf = GroupAdaBoostClassifier(measure=never, n_estimators=2).fit(X, y, groups=alone)
     np.testing.assert_allclose(clf.estimator_weights_, 0)
     np.testing.assert_allclose(clf.predict_proba(X), 1 / 3)
-    two = GroupAdaBoostClassifier(measure=never, n_estimators=2).fit(X, y > 0)
+    two = GroupAdaBoostClassifier(measure=never, n_estimators=2).fit(X, y > 0, groups=alone)
     np.testing.assert_allclose(two.predict_proba(X), 0.5)
-
-
-@pytest.mark.parametrize("measure", ["accuracy", "f1", "balanced_accuracy", "matthews"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_stumps_find_the_best_of_all(measure, sparse):
-    """Against a search over every threshold, feature and sign."""
-    u = make_users(8, n_rows=12, n_features=4, positive=0.3, random_state=1)
-    X = np.round(u.X)
-    clf = GroupAdaBoostClassifier(MeasureStumps(200), measure=measure, n_estimators=3)
-    clf.fit(csr_array(X) if sparse else X, u.y, groups=u.groups)
-    scorer = clf._measure(2)
-    best = max(
-        scorer(u.y, sign * np.where(X[:, j] > cut, 1, -1), u.groups).mean()
-        for j in range(X.shape[1])
-        for cut in [-np.inf, *np.unique(X[:, j])]
-        for sign in (-1, 1)
-    )
-    assert clf.history_["hypothesis_measure"][0] == pytest.approx(best)
-    np.testing.assert_allclose(
-        list(clf.staged_score(X, u.y, groups=u.groups)), clf.history_["measure"]
-    )
-
-
-def test_stumps_with_many_values_constant_columns_and_groups_left_out():
-    u = make_users(8, n_rows=60, random_state=2)
-    X = np.column_stack([u.X, np.ones(len(u.y))])
-    y, groups = np.append(u.y, 0), np.append(u.groups, 99)
-    clf = GroupAdaBoostClassifier(
-        MeasureStumps(4), measure=FBeta(without_positives="skip"), n_estimators=3
-    ).fit(np.vstack([X, X[:1]]), y, groups=groups)
-    assert clf.ensemble_.feature.max() < X.shape[1] - 1
-    assert 0 < clf.history_["hypothesis_measure"][0] <= 1
-
-
-def test_stumps_refuse_what_they_cannot_do():
-    u = make_users(4, random_state=0)
-    with pytest.raises(ValueError, match="measure of counts"):
-        GroupAdaBoostClassifier(MeasureStumps(), measure="ndcg").fit(u.X, u.y, groups=u.groups)
-    with pytest.raises(ValueError, match="two classes, not 3"):
-        GroupAdaBoostClassifier(MeasureStumps(), measure="accuracy").fit(
-            u.X, np.arange(len(u.y)) % 3
-        )
 
 
 def test_bad_parameters():
     with pytest.raises(ValueError, match="n_estimators"):
-        GroupAdaBoostClassifier(n_estimators=0).fit([[0.0], [1.0]], [0, 1])
+        GroupAdaBoostClassifier(n_estimators=0).fit([[0.0], [1.0]], [0, 1], groups=[0, 1])
     with pytest.raises(ValueError, match="measure must be"):
-        GroupAdaBoostClassifier(measure="f3").fit([[0.0], [1.0]], [0, 1])
+        GroupAdaBoostClassifier(measure="f3").fit([[0.0], [1.0]], [0, 1], groups=[0, 1])
     with pytest.raises(NotFittedError):
         GroupAdaBoostClassifier().decision_function([[0.0]])

@@ -86,7 +86,8 @@ def test_held_out_groups_choose_the_rounds():
 
 def test_perfect_and_hopeless_hypotheses_end_the_run():
     X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
-    assert len(FocusedAdaBoostClassifier(n_estimators=9).fit(X, y).estimator_weights_) == 1
+    perfect = FocusedAdaBoostClassifier(n_estimators=9).fit(X, y, groups=np.arange(8))
+    assert len(perfect.estimator_weights_) == 1
     hopeless = FocusedAdaBoostClassifier(
         n_estimators=9, early_stopping=True, validation_fraction=0.5, random_state=0
     )
@@ -132,8 +133,8 @@ def test_soft_votes_of_three_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     clf = FocusedAdaBoostClassifier(hypotheses="soft", measure="accuracy", n_estimators=10)
-    y = X.argmax(axis=1)
-    assert clf.fit(X, y, groups=rng.integers(9, size=300)).score(X, y) > 0.8
+    y, groups = X.argmax(axis=1), rng.integers(9, size=300)
+    assert clf.fit(X, y, groups=groups).score(X, y, groups) > 0.8
 
 
 def test_unknown_kind_of_hypotheses():

@@ -252,7 +252,7 @@ def test_every_search_fold_is_scored_on_target_rows(shifted):
 
     with sklearn.config_context(enable_metadata_routing=True):
         cross_val_score(
-            TrAdaBoostClassifier(n_estimators=2, target="target"),
+            TrAdaBoostClassifier(n_estimators=2, target_domain="target"),
             shifted.X,
             shifted.y,
             cv=KFold(4, shuffle=True, random_state=0),
@@ -264,7 +264,7 @@ def test_every_search_fold_is_scored_on_target_rows(shifted):
 
 @pytest.mark.parametrize("response", ["predict", "predict_proba", "decision_function"])
 def test_target_responses(response, shifted):
-    clf = TrAdaBoostClassifier(n_estimators=3, target="target").fit(
+    clf = TrAdaBoostClassifier(n_estimators=3, target_domain="target").fit(
         shifted.X, shifted.y, domains=shifted.domains
     )
     metric = accuracy_score if response == "predict" else roc_auc_score

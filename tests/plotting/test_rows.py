@@ -85,7 +85,8 @@ def test_margins_are_scores_towards_the_label(sessions, clf):
     ax = Figure().subplots()
     MarginsDisplay.from_predictions({"g": [[1.0, 2.0, 3.0]]}, step=10, ax=ax)
     assert ax.lines[0].get_xdata().tolist() == [1, 11, 21]
-    three = SBoostClassifier(n_estimators=2).fit(sessions.X, np.arange(len(sessions.y)) % 3)
+    row = np.arange(len(sessions.y))
+    three = SBoostClassifier(n_estimators=2).fit(sessions.X, row % 3, groups=row)
     with pytest.raises(ValueError, match="two classes, there are 3"):
         MarginsDisplay.from_estimator(three, sessions.X, sessions.y, groups=None, which=[0])
 

@@ -24,7 +24,7 @@ def partial():
 def test_candidates_are_disambiguated(partial):
     X, y, table = partial
     assert (table.sum(axis=1) == 2).sum() > 15
-    clf = DPBoostClassifier(nu=0.05).fit(X, table)
+    clf = DPBoostClassifier(nu=0.05).fit(X, table, groups=np.arange(60))
     assert clf.classes_.tolist() == ["a", "b", "c"]
     assert (clf.predict(X) == np.array(["a", "b", "c"])[y]).mean() > 0.95
     assert 0 < clf.lower_bound_ <= clf.upper_bound_ + 1e-9
@@ -35,8 +35,10 @@ def test_candidates_are_disambiguated(partial):
 def test_one_candidate_each_is_a_label_each(partial, as_frame):
     X, y, _ = partial
     table = np.eye(3, dtype=bool)[y]
-    one = DPBoostClassifier(nu=0.05).fit(X, y)
-    other = DPBoostClassifier(nu=0.05).fit(X, pd.DataFrame(table) if as_frame else table)
+    rows = np.arange(60)
+    one = DPBoostClassifier(nu=0.05).fit(X, y, groups=rows)
+    given = pd.DataFrame(table) if as_frame else table
+    other = DPBoostClassifier(nu=0.05).fit(X, given, groups=rows)
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
     assert one.upper_bound_ == other.upper_bound_
 

@@ -1,5 +1,6 @@
 """Every public estimator of the package: scikit-learn's checks and the library's own."""
 
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -41,10 +42,13 @@ VARIANTS = [
     LPBoostClassifier(HistTrees(2, n_jobs=1), max_queries=5),
     LPBoostClassifier(DecisionTreeClassifier(max_depth=2), max_queries=5),
     DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_restarts=1),
+    DPBoostClassifier(Stumps(4), relaxation="lifted", C=0.1),
     MISVMClassifier(n_components=20),
+    GroupVoteClassifier([("lp", LPBoostClassifier(Stumps(4))), ("apr", APRClassifier())]),
 ]
 
 
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

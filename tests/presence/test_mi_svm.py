@@ -16,8 +16,8 @@ def test_groups_of_one_row_give_a_support_vector_machine():
     X, y = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
     X[:, 0] += y
     for variant in ("rows", "witness"):
-        ours = MISVMClassifier(variant, C=2.0).fit(X, y)
-        gamma = 0.5 / ours.plane_.kernel.sigma**2
+        ours = MISVMClassifier(variant, C=2.0).fit(X, y, groups=np.arange(60))
+        gamma = 0.5 / ours.classifier_.kernel.sigma**2
         plain = SVC(C=2.0, gamma=gamma, class_weight="balanced").fit(X, y)
         np.testing.assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=5e-3)
         assert ours.n_iter_ <= 2
@@ -46,8 +46,8 @@ def test_class_weights_are_those_of_scikit_learn(class_weight):
     rng = np.random.RandomState(1)
     X, y = rng.normal(size=(60, 2)), np.repeat([0, 1], [40, 20])
     X[:, 0] += y
-    ours = MISVMClassifier(class_weight=class_weight).fit(X, y)
-    plain = SVC(gamma=0.5 / ours.plane_.kernel.sigma**2, class_weight=class_weight)
+    ours = MISVMClassifier(class_weight=class_weight).fit(X, y, groups=np.arange(60))
+    plain = SVC(gamma=0.5 / ours.classifier_.kernel.sigma**2, class_weight=class_weight)
     score = plain.fit(X, y).decision_function(X)
     np.testing.assert_allclose(ours.decision_function(X), score, atol=5e-3)
 

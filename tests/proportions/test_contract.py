@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise.datasets.aggregates import make_aggregates
+from groupwise.exceptions import EqualSharesWarning
 from groupwise.proportions import (
     EasyLLPClassifier,
-    EqualSharesWarning,
     GraphAOCClassifier,
     KernelCountClassifier,
     KNNAOCClassifier,
@@ -43,6 +43,8 @@ CLASSIFIERS = [
 if find_spec("torch"):
     CLASSIFIERS.append(MLPAOCClassifier((16,), epochs=30))
 
+REGRESSORS = [ManifoldAOCRegressor(), ManifoldAOCRegressor("group", "l1", gamma2=0.1)]
+
 VARIANTS = [
     ManifoldAOCClassifier("row", "l1", gamma2=0.1),
     ManifoldAOCClassifier("group", "l2", gamma2=0.1, fit_intercept=False),
@@ -66,13 +68,15 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks([*CLASSIFIERS, ManifoldAOCRegressor()])
+# scikit-learn's checks know no groups
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
+@parametrize_with_checks([*CLASSIFIERS, *REGRESSORS])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
 @parametrize_with_group_checks(
-    [*CLASSIFIERS, VARIANTS[2]], expected_failed_checks=expected_failures
+    [*CLASSIFIERS, VARIANTS[2], *REGRESSORS], expected_failed_checks=expected_failures
 )
 def test_group_contract(estimator, check):
     check(estimator)

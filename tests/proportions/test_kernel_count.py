@@ -40,7 +40,7 @@ def count_loss(model, data):
 
 def test_count_likelihood_of_groups_of_one_is_kernel_logistic_regression(blobs):
     model = KernelCountClassifier(widths=(1.0,), rhos=(0.0,), alphas=(0.2,))
-    model.fit(blobs.X, blobs.y_row)
+    model.fit(blobs.X, blobs.y_row, groups=np.arange(len(blobs.X)))
     kernel = fit_kernel("rbf", 1.0, blobs.X)
     _, phi = LandmarkFeatures.fit_transform(kernel, blobs.X)
     unit = (phi**2).sum() / len(phi)

@@ -20,7 +20,7 @@ from groupwise.proportions.mean_operator import fit_logistic
 )
 def test_mean_operators_of_groups_of_one_are_logistic_regression(model, iris):
     options = {"graph_weight": 1e-7} if model is LaplacianMeanMapClassifier else {}
-    ours = model(C=0.5, **options).fit(iris.X, iris.y_row)
+    ours = model(C=0.5, **options).fit(iris.X, iris.y_row, groups=np.arange(150))
     phi = ours.function_.features.transform(iris.X)
     theirs = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(phi, iris.y_row)
     np.testing.assert_allclose(ours.predict_proba(iris.X), theirs.predict_proba(phi), atol=2e-4)

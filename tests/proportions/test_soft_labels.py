@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from groupwise import Groups
+from groupwise.inputs import check_shares
 from groupwise.proportions import (
     ManifoldAOCClassifier,
 )
@@ -27,11 +28,9 @@ def test_soft_labels_where_nothing_was_learned():
 
 
 def test_targets_by_hand(blobs, iris):
-    from groupwise.proportions.inputs import check_aggregates
-
-    data = check_aggregates(ManifoldAOCClassifier(), blobs.X, blobs.y, blobs.groups)
+    data = check_shares(ManifoldAOCClassifier(), blobs.X, blobs.y, blobs.groups)
     np.testing.assert_array_equal(
         aggregate_targets(data)[:, 0], data.counts_group[:, 1] - data.counts_group[:, 0]
     )
-    data = check_aggregates(ManifoldAOCClassifier(), iris.X, iris.y, iris.groups)
+    data = check_shares(ManifoldAOCClassifier(), iris.X, iris.y, iris.groups)
     assert aggregate_targets(data).shape == (30, 3)

@@ -136,9 +136,10 @@ def test_postgresql(people, postgres):
     assert sorted(table.frame["steps"]) == sorted(people["steps"])
     assert "secret" not in table.name and "***" in table.name
     for query, message in [
-        ("delete from people", "read-only"),
+        ("delete from people", "one SELECT"),
         ("select * from nowhere", "nowhere"),
-        ("set role postgres", "no rows and columns"),
+        ("set role postgres", "one SELECT"),
+        ("with d as (delete from people returning *) select * from d", "data-modifying"),
     ]:
         with pytest.raises(TableError, match=message) as error:
             read_table(postgres, sql=query)

@@ -91,7 +91,8 @@ def test_multisource_passes_over_a_harmful_source(learner, two_sources):
 
 def test_multisource_without_sources_is_adaboost(shifted):
     stump = DecisionTreeClassifier(max_depth=1, random_state=0)
-    ours = MultiSourceTrAdaBoostClassifier(stump, n_estimators=6).fit(shifted.X, shifted.y)
+    ours = MultiSourceTrAdaBoostClassifier(stump, n_estimators=6)
+    ours.fit(shifted.X, shifted.y, domains=np.zeros(len(shifted.y)))
     theirs = AdaBoostClassifier(stump, n_estimators=6, learning_rate=1.0)
     theirs.fit(shifted.X, shifted.y)
     np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-9)
@@ -154,7 +155,8 @@ def test_task_score_is_the_weighted_vote_of_what_was_picked(shifted):
 
 def test_task_without_sources_is_adaboost(shifted):
     stump = DecisionTreeClassifier(max_depth=1, random_state=0)
-    ours = TaskTrAdaBoostClassifier(stump, n_estimators=6).fit(shifted.X, shifted.y)
+    ours = TaskTrAdaBoostClassifier(stump, n_estimators=6)
+    ours.fit(shifted.X, shifted.y, domains=np.zeros(len(shifted.y)))
     theirs = AdaBoostClassifier(stump, n_estimators=6, learning_rate=1.0)
     theirs.fit(shifted.X, shifted.y)
     np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-9)
@@ -242,7 +244,8 @@ def regression_task(seed=0, shift=1.0, n_source=150, n_target=25):
 
 def test_r2_without_source_is_adaboost_r2_with_weights():
     X, y, *_ = regression_task()
-    model = TrAdaBoostRegressor(DecisionTreeRegressor(max_depth=2), n_estimators=4).fit(X, y)
+    model = TrAdaBoostRegressor(DecisionTreeRegressor(max_depth=2), n_estimators=4)
+    model.fit(X, y, domains=np.zeros(len(y)))
     weight = np.full(len(y), 1 / len(y))
     for error, vote, fitted in zip(
         model.estimator_errors_, model.estimator_weights_, model.estimators_, strict=True
@@ -259,7 +262,8 @@ def test_r2_without_source_is_adaboost_r2_with_weights():
 @pytest.mark.parametrize("seed", range(3))
 def test_regressors_gain_from_a_source_that_is_half_right(seed):
     X, y, domains, X_test, y_test = regression_task(seed)
-    union = TrAdaBoostRegressor(n_estimators=15, random_state=0).fit(X, y)
+    union = TrAdaBoostRegressor(n_estimators=15, random_state=0)
+    union.fit(X, y, domains=np.zeros(len(y)))
     two_stage = TwoStageTrAdaBoostRegressor(
         n_estimators=5, n_steps=4, cv=3, target_domain="new", random_state=0
     ).fit(X, y, domains=domains)
@@ -274,11 +278,13 @@ def test_regressors_gain_from_a_source_that_is_half_right(seed):
 def test_r2_ends_at_an_error_of_one_half():
     X = np.zeros((4, 1))
     y = np.array([0.0, 0.0, 1.0, 0.5])
-    model = TrAdaBoostRegressor(LinearRegression(), n_estimators=5).fit(X, y)
+    one = np.zeros(4)
+    model = TrAdaBoostRegressor(LinearRegression(), n_estimators=5).fit(X, y, domains=one)
     assert len(model.estimators_) == 1 or (model.estimator_errors_[1:] < 0.5).all()
-    flat = TrAdaBoostRegressor(n_estimators=5).fit(np.zeros((4, 1)), [0.0, 1.0, 0.0, 1.0])
+    turns = [0.0, 1.0, 0.0, 1.0]
+    flat = TrAdaBoostRegressor(n_estimators=5).fit(X, turns, domains=one)
     assert len(flat.estimators_) == 1  # e = 1 everywhere: the first is kept alone
-    two = TwoStageTrAdaBoostRegressor(n_estimators=5).fit(np.zeros((4, 1)), [0.0, 1.0, 0.0, 1.0])
+    two = TwoStageTrAdaBoostRegressor(n_estimators=5).fit(X, turns, domains=one)
     assert len(two.estimators_) == 1
 
 
@@ -288,7 +294,7 @@ def test_perfect_fit_ends_the_run():
         TrAdaBoostRegressor(DecisionTreeRegressor(), n_estimators=5),
         TwoStageTrAdaBoostRegressor(DecisionTreeRegressor(), n_estimators=5),
     ):
-        assert len(model.fit(X, X[:, 0]).estimators_) == 1
+        assert len(model.fit(X, X[:, 0], domains=np.zeros(6)).estimators_) == 1
 
 
 def test_shifted_weights_reach_the_share():
@@ -328,7 +334,7 @@ def test_two_stage_shares_and_steps():
 )
 def test_regressor_parameters_out_of_range(model, message):
     with pytest.raises(ValueError, match=message):
-        model.fit(np.arange(6.0)[:, None], np.arange(6.0))
+        model.fit(np.arange(6.0)[:, None], np.arange(6.0), domains=np.zeros(6))
 
 
 def test_two_stage_needs_two_target_rows():

@@ -111,7 +111,7 @@ def test_a_tail_is_the_difference_of_stages(learner):
     X = rng.normal(size=(60, 3))
     target = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
     if isinstance(learner, FixedPool):
-        learner = FixedPool([tree.fit(X, target) for tree in learner.hypotheses])
+        learner = FixedPool([tree.fit(X, target) for tree in learner.classifiers])
     learners = [learner] if isinstance(learner, HardLearner) else [learner, learner.soft()]
     for kind in learners:
         run = start(kind, X)

@@ -51,9 +51,10 @@ def test_without_source_rows_it_is_adaboost(shifted):
     clf = SafeTrAdaBoostClassifier(
         TrAdaBoostClassifier(n_estimators=5), target_domain="target", random_state=0
     )
-    clf.fit(shifted.X, shifted.y)  # no source rows: nothing to compare with
+    clf.fit(shifted.X, shifted.y, domains=["target"] * len(shifted.y))  # nothing to compare with
     assert clf.selection_ is None
-    alone = TrAdaBoostClassifier(n_estimators=5).fit(shifted.X, shifted.y)
+    alone = TrAdaBoostClassifier(n_estimators=5)
+    alone.fit(shifted.X, shifted.y, domains=np.zeros(len(shifted.y)))
     np.testing.assert_array_equal(
         clf.decision_function(shifted.X), alone.decision_function(shifted.X)
     )
@@ -88,7 +89,7 @@ def test_the_chosen_model_is_the_model(seed):
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.NegativeTransferWarning")
 def test_folds_of_ones_own():
     data = make_shifted_domains(200, 40, random_state=0)
-    folds = TargetKFold(4, target="target", random_state=0)
+    folds = TargetKFold(4, target_domain="target", random_state=0)
     for cv, n_rows in ((3, 40), (folds, 40), (None, 80)):
         clf = SafeTrAdaBoostClassifier(
             TrAdaBoostClassifier(LinearLearner(), n_estimators=2), cv=cv, target_domain="target"

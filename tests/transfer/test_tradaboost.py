@@ -13,7 +13,7 @@ from groupwise import HistTrees
 from groupwise.boosting import LinearLearner
 from groupwise.boosting.rounds import row_loss
 from groupwise.datasets.transfer import make_shifted_domains
-from groupwise.exceptions import GroupDataError
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.io import load_model, save_model
 from groupwise.transfer import PerfectTargetWarning, TrAdaBoostClassifier
 from groupwise.transfer.learners import get_transfer_learner
@@ -207,7 +207,7 @@ def test_without_source_rows_it_is_adaboost(seed, n_classes):
     X = rng.normal(size=(150, 4))
     y = np.digitize(X[:, 0] + 0.7 * rng.normal(size=150), [0.0, 0.8][: n_classes - 1])
     stump = DecisionTreeClassifier(max_depth=1, random_state=0)
-    ours = TrAdaBoostClassifier(stump, n_estimators=12).fit(X, y)
+    ours = TrAdaBoostClassifier(stump, n_estimators=12).fit(X, y, domains=np.zeros(150))
     theirs = AdaBoostClassifier(stump, n_estimators=12, learning_rate=1.0).fit(X, y)
     n_rounds = min(ours.n_iter_, len(theirs.estimators_))
     np.testing.assert_allclose(
@@ -221,7 +221,8 @@ def test_without_source_rows_it_is_adaboost(seed, n_classes):
 
 
 def test_one_domain_given_by_name_is_the_same_as_none(shifted):
-    one = TrAdaBoostClassifier(n_estimators=5).fit(shifted.X, shifted.y)
+    with pytest.warns(GroupsLostWarning, match=r"no domains.*domains=\[0\] \* len"):
+        one = TrAdaBoostClassifier(n_estimators=5).fit(shifted.X, shifted.y)
     named = TrAdaBoostClassifier(n_estimators=5).fit(
         shifted.X, shifted.y, domains=np.full(len(shifted.y), "only")
     )
@@ -485,19 +486,20 @@ def test_early_stopping_with_soft_hypotheses_of_three_classes():
 
 
 def test_estimators_that_cannot_serve():
+    soft = {"hypotheses": "soft", "target_domain": "t"}
     with pytest.raises(ValueError, match="neither predict_proba nor decision_function"):
         from sklearn.neighbors import NearestCentroid
 
         class Silent(NearestCentroid):
             predict_proba = decision_function = property(lambda self: self.nothing)
 
-        TrAdaBoostClassifier(Silent(), hypotheses="soft").fit(X, Y)
+        TrAdaBoostClassifier(Silent(), **soft).fit(X, Y, domains=DOMAINS)
     with pytest.raises(ValueError, match="must be a scikit-learn classifier"):
-        TrAdaBoostClassifier("tree", hypotheses="soft").fit(X, Y)
+        TrAdaBoostClassifier("tree", **soft).fit(X, Y, domains=DOMAINS)
     from sklearn.neighbors import KNeighborsClassifier
 
     with pytest.raises(ValueError, match="takes no sample_weight"):
-        TrAdaBoostClassifier(KNeighborsClassifier(1), hypotheses="soft").fit(X, Y)
+        TrAdaBoostClassifier(KNeighborsClassifier(1), **soft).fit(X, Y, domains=DOMAINS)
 
 
 def test_decision_functions_become_probabilities():

@@ -149,7 +149,7 @@ def test_three_classes_are_refused():
         TransductiveSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     with pytest.raises(GroupDataError, match="two classes apart, not 3"):
         TrAdaBoostClassifier(TransductiveSVC()).fit(
-            [[0.0], [1.0], [2.0]], [0, 1, 2], X_unlabeled=[[0.5]]
+            [[0.0], [1.0], [2.0]], [0, 1, 2], domains=[0, 0, 0], X_unlabeled=[[0.5]]
         )
 
 

@@ -62,7 +62,7 @@ def test_union_is_a_fit_to_all_rows(shifted):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_every_weighting_without_source_rows_is_the_plain_fit(weighting, kind, shifted):
     clf = WeightedTransferClassifier(LogisticRegression(), weighting=weighting)
-    clf.fit(kind(shifted.X), shifted.y)
+    clf.fit(kind(shifted.X), shifted.y, domains=np.zeros(len(shifted.y)))
     plain = LogisticRegression().fit(shifted.X, shifted.y)
     np.testing.assert_array_equal(clf.predict(kind(shifted.X)), plain.predict(shifted.X))
 
@@ -210,8 +210,10 @@ def test_class_missing_in_the_target():
 
 def test_balanced_classes(shifted):
     X, y = shifted.X[:60], np.r_[np.zeros(50, int), np.ones(10, int)]
-    clf = WeightedTransferClassifier(LinearLearner(tol=1e-8), class_weight="balanced").fit(X, y)
-    doubled = WeightedTransferClassifier(LinearLearner(tol=1e-8)).fit(
+    clf = WeightedTransferClassifier(
+        LinearLearner(tol=1e-8), weighting="union", class_weight="balanced"
+    ).fit(X, y)
+    doubled = WeightedTransferClassifier(LinearLearner(tol=1e-8), weighting="union").fit(
         X, y, sample_weight=np.r_[np.full(50, 1.0), np.full(10, 5.0)]
     )
     np.testing.assert_array_equal(clf.predict(X), doubled.predict(X))
@@ -220,8 +222,10 @@ def test_balanced_classes(shifted):
 def test_weights_per_class(shifted):
     X, y = shifted.X[:60], np.where(np.arange(60) < 50, "a", "b")
     given = {"a": 1.0, "b": 5.0}
-    clf = WeightedTransferClassifier(LinearLearner(tol=1e-8), class_weight=given).fit(X, y)
-    weighed = WeightedTransferClassifier(LinearLearner(tol=1e-8)).fit(
+    clf = WeightedTransferClassifier(
+        LinearLearner(tol=1e-8), weighting="union", class_weight=given
+    ).fit(X, y)
+    weighed = WeightedTransferClassifier(LinearLearner(tol=1e-8), weighting="union").fit(
         X, y, sample_weight=[given[label] for label in y]
     )
     np.testing.assert_allclose(clf.ensemble_.coef, weighed.ensemble_.coef, atol=1e-6)

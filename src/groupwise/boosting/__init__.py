@@ -1,14 +1,20 @@
 """Rounds, votes and weak learners of every boosting method: bind to X once, fit many times."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise.boosting.classifiers import ClassifierLearner, VoteEnsemble
 from groupwise.boosting.hist_trees import HistTrees
 from groupwise.boosting.linear import LinearLearner
-from groupwise.boosting.protocol import BoundLearner, Ensemble, HardLearner, Run, WeakLearner
+from groupwise.boosting.protocol import (
+    BoundLearner,
+    Ensemble,
+    HardLearner,
+    LearnerLike,
+    Run,
+    WeakLearner,
+)
 from groupwise.boosting.rounds import Rounds, boost, step_size
 from groupwise.boosting.votes import OneVsRest
 from groupwise.inputs.parameters import check_choice
@@ -19,6 +25,7 @@ __all__ = [
     "Ensemble",
     "HardLearner",
     "HistTrees",
+    "LearnerLike",
     "LinearLearner",
     "OneVsRest",
     "Rounds",
@@ -42,11 +49,12 @@ def default_learner(n_classes: int) -> WeakLearner:
 
 
 def get_weak_learner(
-    estimator: Any,
+    estimator: LearnerLike,
     n_classes: int = 2,
     *,
     hypotheses: str = "hard",
     feature_names: Sequence[str] | None = None,
+    categories: Sequence[int] = (),
 ) -> WeakLearner:
     """Make a weak learner of what a user passes as ``estimator``.
 
@@ -59,29 +67,36 @@ def get_weak_learner(
         Whether a hypothesis votes with classes or with probabilities.
     feature_names : sequence of str, default=None
         For a learner that names columns.
+    categories : sequence of int, default=()
+        Columns that hold category codes, for a learner that splits on them.
 
     Returns
     -------
     learner : WeakLearner
     """
     check_choice("hypotheses", hypotheses, ("hard", "soft"))
-    estimator = by_position(estimator, feature_names)
     if estimator is None:
-        learner = default_learner(n_classes)
-    elif isinstance(estimator, WeakLearner):
-        learner = estimator
-    else:
-        learner = ClassifierLearner(estimator)
+        estimator = default_learner(n_classes)
+    estimator = by_position(estimator, feature_names, categories)
+    learner = estimator if isinstance(estimator, WeakLearner) else ClassifierLearner(estimator)
     return learner.soft() if hypotheses == "soft" else learner
 
 
-def by_position(estimator: Any, feature_names: Sequence[str] | None) -> Any:
-    """The estimator for rows whose columns have lost their names."""
+def by_position(
+    estimator: LearnerLike,
+    feature_names: Sequence[str] | None,
+    categories: Sequence[int] = (),
+) -> LearnerLike:
+    """The estimator for rows whose columns have lost their names, and categories are codes."""
+    if estimator is None and len(categories):
+        estimator = HistTrees()
     if isinstance(estimator, HistTrees) and feature_names is not None:
-        return estimator.by_position(len(feature_names), feature_names)
+        estimator = estimator.by_position(len(feature_names), feature_names)
+    if isinstance(estimator, HistTrees) and len(categories):
+        estimator = estimator.with_categories(categories)
     return estimator
 
 
-def accepts_nan(estimator: Any) -> bool:
+def accepts_nan(estimator: LearnerLike) -> bool:
     """Whether a method that boosts ``estimator`` takes missing values: for scikit-learn's tags."""
     return estimator is None or (isinstance(estimator, WeakLearner) and estimator.accepts_nan)

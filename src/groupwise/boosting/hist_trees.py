@@ -1,6 +1,7 @@
 """Histogram trees as weak learners: LightGBM bins the features once, then only grows."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -132,8 +133,14 @@ class HistTrees(Recipe):
                 f"monotonic_cst must hold one entry per feature ({n_features}), "
                 f"got {len(constraints)}"
             )
-        given = self.get_params(deep=False)
-        return HistTrees(**{**given, "categorical_features": columns, "monotonic_cst": constraints})
+        trees = copy(self)
+        trees.categorical_features, trees.monotonic_cst = columns, constraints
+        return trees
+
+    def with_categories(self, columns: Sequence[int]) -> "HistTrees":
+        """The same trees, by position, with these columns as categories too."""
+        known = sorted({int(column) for column in (*(self.categorical_features or ()), *columns)})
+        return HistTrees(**{**self.get_params(deep=False), "categorical_features": known})
 
     def soft(self) -> "SoftTrees":
         """The same trees, each leaf voting with its share of the classes."""

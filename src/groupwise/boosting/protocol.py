@@ -10,10 +10,11 @@ rows; the ``Ensemble`` predicts on new rows.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from groupwise._typing import Rows
 
@@ -21,6 +22,7 @@ __all__ = [
     "BoundLearner",
     "Ensemble",
     "HardLearner",
+    "LearnerLike",
     "Run",
     "Scores",
     "WeakLearner",
@@ -92,6 +94,10 @@ class WeakLearner(Protocol):
             If there are none.
         """
         ...
+
+
+#: What a user may pass as the ``estimator`` that is boosted.
+LearnerLike: TypeAlias = BaseEstimator | WeakLearner | None
 
 
 class HardLearner:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import MatrixLike
-from groupwise.validation import check_rows
+from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise.groups import Groups
 
 __all__ = ["StagedMixin"]
 
@@ -19,7 +18,9 @@ class StagedMixin:
 
     if TYPE_CHECKING:  # the base beside this mixin has it
 
-        def _features(self, X: MatrixLike) -> Any: ...
+        def _checked(
+            self, X: MatrixLike, groups: Ids, *, about_groups: bool = False
+        ) -> tuple[Rows, Groups]: ...
 
     def staged_decision_function(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Scores the model would give had it ended after each round.
@@ -32,5 +33,5 @@ class StagedMixin:
         ------
         score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        check_is_fitted(self)
-        yield from self.ensemble_.staged_score(check_rows(self, self._features(X)))
+        rows, _ = self._checked(X, None)
+        yield from self.ensemble_.staged_score(rows)

@@ -6,9 +6,18 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, command_line, one_line_errors
-from groupwise.cli.outputs import check_folder, print_board, print_job, write_report
-from groupwise.io import save_model
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    check_overwriting,
+    command_line,
+    is_page,
+    one_line_errors,
+    print_board,
+    print_job,
+    write_report,
+)
+from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Comparison, Job, Result
 
 
@@ -42,6 +51,7 @@ def compare(
     ] = None,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -54,6 +64,8 @@ def compare(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out / "x" if out.is_dir() else out, report, model)
+        check_overwriting(model, inputs=(table,), force=force, ours=is_model_file)
+        check_overwriting(report, inputs=(table,), force=force, ours=is_page)
         job_options = options.JobOptions(
             table=table,
             sql=sql,

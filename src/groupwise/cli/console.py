@@ -1,14 +1,18 @@
-"""How commands speak: what was found on one stream, progress and errors on the other."""
+"""How commands speak: what was found on one stream, progress and errors on the other; files."""
 
+import errno
 import json
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console as RichConsole
@@ -16,12 +20,30 @@ from rich.progress import track
 from rich.table import Table
 
 from groupwise.cli.options import OPTION_NAMES
+from groupwise.cli.visible import as_text, visible
 from groupwise.exceptions import GroupDataError
+from groupwise.files import write_text
 from groupwise.io import ModelFileError
-from groupwise.tables import OptionError, TableError
-from groupwise.tables.sql import without_password
+from groupwise.jobs import Job, Result, leaderboard
+from groupwise.tables import ColumnUse, OptionError, TableError
+from groupwise.tables.addresses import without_password
+from groupwise.tables.columns import SPECIFIED
 
-__all__ = ["Console", "command_line", "one_line_errors"]
+__all__ = [
+    "Console",
+    "board_rows",
+    "check_folder",
+    "check_overwriting",
+    "command_line",
+    "is_page",
+    "one_line_errors",
+    "print_board",
+    "print_columns",
+    "print_job",
+    "print_score",
+    "score_summary",
+    "write_report",
+]
 
 
 class _Stream(RichConsole):
@@ -48,12 +70,13 @@ class Console:
     def print(self, what: object) -> None:
         """Print for people."""
         if not self.silent:
+            what = visible(what) if isinstance(what, str) else what
             self._out.print(what, highlight=False, markup=False)
 
     def note(self, what: str) -> None:
         """Print to standard error what a person should know; not with ``--quiet``."""
         if not self.silent:
-            self._err.print(f"note: {what}", highlight=False, markup=False)
+            self._err.print(visible(f"note: {what}"), highlight=False, markup=False)
 
     def emit_json(self, content: dict[str, Any]) -> None:
         """Print for machines."""
@@ -68,11 +91,11 @@ class Console:
     @staticmethod
     def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
         """A table whose first column is text and whose others are figures."""
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+        table = Table(title=visible(title), title_justify="left", box=SIMPLE_HEAD)
         for position, column in enumerate(columns):
-            table.add_column(column, justify="left" if position == 0 else "right")
+            table.add_column(visible(column), justify="left" if position == 0 else "right")
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(visible, row))
         return table
 
 
@@ -113,13 +136,13 @@ def one_line_errors() -> Iterator[None]:
 
 def command_line() -> str:
     """The command as it was typed, without any password."""
-    return shlex.join(["groupwise", *(without_password(part) for part in sys.argv[1:])])
+    return shlex.join(["groupwise", *(without_password(as_text(part)) for part in sys.argv[1:])])
 
 
 def _fail(message: str, code: int) -> None:
     if os.environ.get("GROUPWISE_DEBUG"):
         raise  # inside an except block of the caller
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     print(f"error: {line}", file=sys.stderr)
     raise typer.Exit(code)
 
@@ -134,3 +157,155 @@ def _catch_termination() -> Any:
         return signal.signal(signal.SIGTERM, stop)
     except ValueError:  # not in the main thread: signals are somebody else's business
         return None
+
+
+def check_folder(*paths: Path | None) -> None:
+    """Refuse, before any work is done, files that could not be written in the end."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = path.parent
+        if not folder.is_dir():
+            raise OSError(errno.ENOENT, "there is no such folder", str(folder))
+        if path.is_dir():
+            raise OSError(errno.EISDIR, "is a folder, not a file", str(path))
+        if not os.access(folder, os.W_OK):
+            raise OSError(errno.EACCES, "the folder cannot be written to", str(folder))
+
+
+def check_overwriting(
+    path: Path | None,
+    *,
+    inputs: Sequence[str | Path] = (),
+    force: bool = False,
+    ours: Callable[[Path], bool] | None = None,
+) -> None:
+    """Refuse to replace what the command reads, or what was not written by a command like it.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where the command would write.
+    inputs : sequence of str or Path
+        What it reads.
+    force : bool
+        Whether the user said that it is meant.
+    ours : callable, default=None
+        Says of an existing file whether it may be replaced without a word; ``None``: any may.
+    """
+    if path is None or force:
+        return
+    for given in map(Path, inputs):
+        if given == path or (path.exists() and given.exists() and path.samefile(given)):
+            raise OptionError(f"{path} is read, and would be replaced; say --force if it is meant")
+        if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
+            raise OptionError(f"{path} lies in {given}, which is read; say --force if it is meant")
+    if ours is not None and path.exists() and path.stat().st_size > 0 and not ours(path):
+        raise OptionError(
+            f"{path} exists and was not written by groupwise; say --force to replace it"
+        )
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a web page."""
+    with path.open("rb") as stream:
+        return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
+def write_report(result: Result, path: Path) -> None:
+    """Write the page."""
+    from groupwise.report import render  # matplotlib is slow to load
+
+    write_text(path, render(result))
+
+
+def print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:
+    """Which columns are used and why the others are not."""
+    features = [use for use in uses if use.is_feature]
+    numbers = [use.name for use in features if use.use == "number"]
+    categories = [use.name for use in features if use.use == "category"]
+    console.print(f"features:    {len(features)} columns")
+    if numbers:
+        console.print(f"  numbers:    {_listed(numbers)}")
+    if categories:
+        console.print(f"  categories: {_listed(categories)}")
+    for use in uses:
+        if use.use == "not used" and use.why != SPECIFIED:
+            console.print(f"  not used:   {use.name} ({use.why})")
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def print_job(console: Console, job: Job, why: str | None) -> None:
+    """What the job is."""
+    inside = f" in {job.targets.groups.n_groups:,} groups" if job.supervision.group else ""
+    console.print(f"table:       {job.table}: {job.n_rows:,} rows{inside}")
+    reason = f" ({why})" if why else ""
+    console.print(
+        f"kind:        {job.supervision.kind}{reason}; classes {', '.join(job.targets.classes)}"
+    )
+    print_columns(console, job.uses)
+
+
+def score_summary(result: Result, method: str) -> dict[str, Any]:
+    """Score, interval and worst groups of one method."""
+    values = result.unit_scores()[method].dropna()
+    score, low, high = result.mean_with_interval(method, values)
+    worst = values.sort_values(kind="stable").head(5)
+    return {
+        "score": score,
+        "low": low,
+        "high": high,
+        "score_name": result.about.supervision.score_name,
+        "n_groups": len(values),
+        "worst": {str(name): float(value) for name, value in worst.items()},
+    }
+
+
+def print_score(console: Console, summary: dict[str, Any], where: str) -> None:
+    """One line with the score and one with the worst groups."""
+    console.print(
+        f"score:       {summary['score']:.3f} ({summary['score_name']}; 95 % interval "
+        f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
+    )
+    worst = [f"{name} {value:.2f}" for name, value in summary["worst"].items() if value < 1.0]
+    if worst:
+        console.print(f"worst:       {', '.join(worst)}")
+
+
+def board_rows(board: pd.DataFrame) -> list[list[str]]:
+    """A leaderboard as text, cell by cell."""
+    rows = []
+    for position, (name, line) in enumerate(board.iterrows()):
+        tie = " =" if position and line["difference_high"] >= 0 else ""
+        paired = (
+            f"{line['difference']:+.3f} ({line['difference_low']:+.3f}, "
+            f"{line['difference_high']:+.3f})"
+        )
+        rows.append(
+            [
+                f"{name}{tie}",
+                f"{line['score']:.3f} ({line['low']:.3f}, {line['high']:.3f})",
+                paired if position else "",
+                f"{line['seconds_fit'] + line['seconds_search']:.1f}",
+                f"{line['memory_mib']:.0f}",
+            ]
+        )
+    return rows
+
+
+def print_board(console: Console, result: Result) -> pd.DataFrame:
+    """The leaderboard, and what was left out."""
+    board = leaderboard(result)
+    columns = ["method", "score (95 %)", "to the best (95 %)", "s", "MiB"]
+    table = Console.table(result.about.supervision.score_name, columns, board_rows(board))
+    table.columns[0].no_wrap = True
+    console.print(table)
+    if (np.asarray(board["difference_high"])[1:] >= 0).any():
+        console.print("=: the difference to the best may be none")
+    for name, reason in result.left_out.items():
+        console.print(f"left out: {name} ({reason})")
+    return board

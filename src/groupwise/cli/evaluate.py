@@ -6,8 +6,15 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, command_line, one_line_errors
-from groupwise.cli.outputs import check_folder, print_score, score_summary
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    check_overwriting,
+    command_line,
+    one_line_errors,
+    print_score,
+    score_summary,
+)
 from groupwise.cli.predict import load_table_model
 from groupwise.io import has_result, read_result
 from groupwise.jobs import Result
@@ -23,6 +30,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Result file, for 'groupwise report'.")
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -33,6 +41,7 @@ def evaluate(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
+        check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
         text = [c for c in (fitted.supervision.group,) if c is not None]
         loaded = read_table(table, sql=sql, text=text)

@@ -8,10 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, command_line, one_line_errors
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    check_overwriting,
+    command_line,
+    is_page,
+    one_line_errors,
+    print_job,
+    print_score,
+    score_summary,
+    write_report,
+)
 from groupwise.cli.dask import fit_folder
-from groupwise.cli.outputs import check_folder, print_job, print_score, score_summary, write_report
-from groupwise.io import save_model
+from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Job, Method, Result, TableModel
 from groupwise.tables import OptionError
 
@@ -55,6 +65,7 @@ def fit(
             "(tcp://host:8786), or on a local one; judged on one fold's share of the groups.",
         ),
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -67,6 +78,8 @@ def fit(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out, report)
+        check_overwriting(out, inputs=(table,), force=force, ours=is_model_file)
+        check_overwriting(report, inputs=(table, out), force=force, ours=is_page)
         job_options = options.JobOptions(
             table=table,
             sql=sql,

@@ -99,6 +99,9 @@ Order = Annotated[
 ]
 Folds = Annotated[int, typer.Option("--folds", min=2, help="Folds of whole groups.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of folds and models.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a file that is read, or that is something else.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import typer
 
+from groupwise.base import Predictions
 from groupwise.cli import options
-from groupwise.cli.console import Console, one_line_errors
-from groupwise.cli.outputs import check_folder
+from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors
+from groupwise.cli.visible import visible
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
-from groupwise.jobs.answer import Predictions
-from groupwise.jobs.model import row_weights
 from groupwise.tables import OptionError, TableError, read_table, write_table
-from groupwise.tables.write import check_writable
+from groupwise.tables.write import check_writable, spreadsheet_safe
 
 
 def predict(
@@ -29,13 +29,14 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", help="Table to write; without it CSV is printed."),
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Predict rows or groups of a table.
 
-    Columns: the group, 'predicted', one probability 'p_CLASS' per class where the method has any,
-    and, for rows of methods that have it, 'weight': the row's part in its group's label.
+    Columns: the group, 'predicted', one probability 'p_CLASS' per class and, for rows of methods
+    that have it, 'weight': the row's part in its group's label.
 
     Example: groupwise predict model.skops new.parquet --level group -o out.parquet
     """
@@ -45,6 +46,7 @@ def predict(
             raise OptionError(f"--level must be row or group, got {level!r}")
         if out is not None:
             check_folder(check_writable(out))
+            check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
         answers = _predict(fitted, table, sql, level)
         if out is not None:
@@ -56,7 +58,16 @@ def predict(
         elif as_json:
             sys.stdout.write(answers.to_json(orient="records", lines=True))
         else:
-            answers.to_csv(sys.stdout, index=False)
+            _print_csv(answers)
+
+
+def _print_csv(answers: pd.DataFrame) -> None:
+    """CSV as it would be written; a terminal is shown no control characters."""
+    safe = spreadsheet_safe(pa.Table.from_pandas(answers, preserve_index=False)).to_pandas()
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(safe.to_csv(index=False)))
+    else:
+        safe.to_csv(sys.stdout, index=False)
 
 
 def load_table_model(path: Path) -> TableModel:
@@ -93,10 +104,9 @@ def _row_lines(model: TableModel, predictions: Predictions, column: str | None) 
     classes, groups = np.array(model.classes), predictions.groups
     lines: dict[str, Any] = {} if column is None else {column: groups.spread(groups.names)}
     lines["predicted"] = classes[predictions.code_row]
-    if predictions.proba_row is not None:
-        lines |= {f"p_{c}": predictions.proba_row[:, k] for k, c in enumerate(model.classes)}
+    lines |= {f"p_{c}": predictions.proba_row[:, k] for k, c in enumerate(model.classes)}
     if model.explains:
-        lines["weight"] = row_weights(predictions)
+        lines["weight"] = predictions.row_weights()
     return pd.DataFrame(lines)
 
 

@@ -6,8 +6,14 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, one_line_errors
-from groupwise.cli.outputs import check_folder, write_report
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    check_overwriting,
+    is_page,
+    one_line_errors,
+    write_report,
+)
 from groupwise.io import read_result
 from groupwise.jobs import Result
 from groupwise.tables import TableError
@@ -24,6 +30,7 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
         "report.html"
     ),
+    force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -34,6 +41,9 @@ def report(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
+        check_overwriting(
+            out, inputs=() if source.is_dir() else (source,), force=force, ours=is_page
+        )
         write_report(load_result(source), out)
         console.print(f"written:     {out}")
         console.emit_json({"out": str(out)})

@@ -1,5 +1,6 @@
 """A fit that was broken off, on disk."""
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from groupwise.files import write_text
 
 __all__ = ["Checkpoint", "CheckpointState", "read_checkpoint"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,12 @@ class Checkpoint:
 
     def write(self, state: CheckpointState) -> None:
         """Write the file, whole or not at all."""
-        text = {"format": _FORMAT, "fit": self.fit, **vars(state)}
-        write_text(self.path, json.dumps(text))
+        content = {"format": _FORMAT, "fit": self.fit, **vars(state)}
+        write_text(self.path, json.dumps(content | {"digest": _digest(content)}))
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | None:
@@ -63,19 +68,23 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | 
     Raises
     ------
     ValueError
-        If the file is of another fit (the message names what differs) or no checkpoint at all.
+        If the file is of another fit (the message names what differs), was altered, or is no
+        checkpoint at all.
     """
     path = Path(path)
     if not path.exists():
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found["format"] != _FORMAT:
-            raise ValueError(f"{path}: checkpoints of format {found['format']} are not known")
-        state = CheckpointState(found["n_rounds"], found["history"], found["booster"])
-        before = found["fit"]
-    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        format_, digest = found["format"], found.pop("digest", None)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is no checkpoint of groupwise") from error
+    if format_ != _FORMAT:
+        raise ValueError(f"{path}: checkpoints of format {format_!r} are not known")
+    if digest != _digest(found):
+        raise ValueError(f"{path} was altered after it was written; remove it to begin anew")
+    state = CheckpointState(found["n_rounds"], found["history"], found["booster"])
+    before = found["fit"]
     differs = sorted(key for key in fit.keys() | before.keys() if fit.get(key) != before.get(key))
     if differs:
         raise ValueError(

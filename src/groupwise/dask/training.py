@@ -18,9 +18,16 @@ from groupwise.dask.matrix import quantile_matrix
 from groupwise.dask.memory import keep_freed_memory, load_spilled
 from groupwise.dask.partitions import PartitionTargets
 from groupwise.dask.placement import WorkerPartitions
-from groupwise.gbdt.engines import EngineOptions, GroupObjective
 from groupwise.gbdt.engines.xgboost import XGBoostRun, tree_params
-from groupwise.gbdt.rounds import GroupTrees, Monitor, Progress, ValidationSet, boost
+from groupwise.gbdt.rounds import (
+    EngineOptions,
+    GroupObjective,
+    GroupTrees,
+    Monitor,
+    Progress,
+    ValidationSet,
+    boost,
+)
 from groupwise.groups import Groups
 from groupwise.losses import BoundLoss, GroupLoss
 

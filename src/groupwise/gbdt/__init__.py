@@ -1,10 +1,9 @@
 """Gradient boosting on group losses, inside LightGBM and XGBoost."""
 
 from groupwise.gbdt.classifier import GroupBoostClassifier
-from groupwise.gbdt.engines import GroupObjective
 from groupwise.gbdt.objective import objective
 from groupwise.gbdt.regressor import GroupBoostRegressor
-from groupwise.gbdt.rounds import GroupTrees, Progress
+from groupwise.gbdt.rounds import GroupObjective, GroupTrees, Progress
 
 __all__ = [
     "GroupBoostClassifier",

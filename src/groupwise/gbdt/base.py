@@ -11,8 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.base import GroupMixin
 from groupwise.boosting import HistTrees
-from groupwise.gbdt.engines import ENGINES, EngineOptions, GroupObjective, get_engine
-from groupwise.gbdt.rounds import Callback, GroupTrees, Monitor, ValidationSet, boost
+from groupwise.gbdt.rounds import (
+    ENGINES,
+    Callback,
+    EngineOptions,
+    GroupObjective,
+    GroupTrees,
+    Monitor,
+    ValidationSet,
+    boost,
+    get_engine,
+)
 from groupwise.gbdt.targets import GroupTargets
 from groupwise.inputs import check_choice, check_flag, check_number, split_column
 from groupwise.losses import GroupLoss

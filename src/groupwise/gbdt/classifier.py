@@ -1,11 +1,11 @@
 """Gradient-boosted trees trained on what is known of groups."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import Tags
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
@@ -141,7 +141,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         self.rule = rule
 
     def _resolve_loss(self) -> GroupLoss:
-        loss = clone(get_loss(self.loss))
+        loss = copy(get_loss(self.loss))
         loss.check_parameters()
         resolve_rule(self.rule, loss)
         return loss
@@ -272,8 +272,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
 
 def resolve_rule(rule: str | Rule | None, loss: GroupLoss) -> Rule | None:
     """The rule by which rows decide for their group; ``None`` where the loss does."""
-    given = loss.default_rule if rule is None else rule
-    return None if given is None else get_rule(given)
+    return loss.default_rule if rule is None else get_rule(rule)
 
 
 def combine_scores(

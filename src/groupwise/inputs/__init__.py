@@ -9,7 +9,14 @@ from groupwise.inputs.candidates import CandidateRows, candidates_of_labels, che
 from groupwise.inputs.domains import DomainRows, check_domains, domain_shares, find_target_rows
 from groupwise.inputs.labels import GroupedRows, check_known_classes, check_labels, class_codes
 from groupwise.inputs.parameters import check_choice, check_flag, check_number
-from groupwise.inputs.rows import check_groups, check_rows, check_weights, dense, split_column
+from groupwise.inputs.rows import (
+    check_groups,
+    check_rows,
+    check_weights,
+    dense,
+    split_column,
+    take_rows_like,
+)
 from groupwise.inputs.shares import (
     SHARE_TOLERANCE,
     ShareRows,
@@ -60,5 +67,6 @@ __all__ = [
     "group_totals",
     "is_table",
     "split_column",
+    "take_rows_like",
     "whole_counts",
 ]

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import Tags, check_array, get_tags
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from groupwise._typing import MatrixLike, Rows
@@ -25,6 +25,7 @@ __all__ = [
     "dense",
     "remember_features",
     "split_column",
+    "take_rows_like",
 ]
 
 
@@ -190,6 +191,13 @@ def check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[np.float6
         row = int(np.argmax(weight < 0))
         raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
     return weight
+
+
+def take_rows_like(tags: Tags, estimator: BaseEstimator) -> None:
+    """For the tags of an estimator that hands its rows on to another one."""
+    if hasattr(estimator, "__sklearn_tags__"):
+        inner = get_tags(estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
 
 
 def dense(X: Rows) -> NDArray[np.float64]:

@@ -1,11 +1,12 @@
 """Every method on the same folds of whole groups, in steps that survive being killed."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groupwise.files import write_text
+from groupwise.files import is_part, write_text
 from groupwise.jobs.job import Job
 from groupwise.jobs.methods import Method, methods_for
 from groupwise.jobs.result import FoldResult, Result, RunInfo
@@ -61,8 +62,9 @@ class Comparison:
     def steps(self) -> list[Step]:
         """The folds that are not there yet; checks that those that are belong to this job."""
         self._check_plan()
-        (self.folder / "folds").mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self.folder / "plan.json", json.dumps(self.about.to_dict(), indent=1))
+        (self.folder / "folds").mkdir(exist_ok=True)
         steps = [Step(m, fold) for fold in range(len(self.splits)) for m in self.chosen]
         return [step for step in steps if not self._file(step).exists()]
 
@@ -79,6 +81,7 @@ class Comparison:
             found = fold.to_dict()
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
             found = {"failed": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
+        found["plan"] = self._plan_digest()
         write_text(self._file(step), json.dumps(found, allow_nan=False))
 
     def result(self) -> Result:
@@ -107,17 +110,35 @@ class Comparison:
             file = self._file(Step(method, fold))
             try:
                 found = json.loads(file.read_text(encoding="utf-8"))
-                yield found["failed"] if "failed" in found else FoldResult.from_dict(found)
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                plan = found.pop("plan")
+                result = found["failed"] if "failed" in found else FoldResult.from_dict(found)
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
                 raise TableError(f"{file} was altered; remove it and run again") from error
+            if plan != self._plan_digest():
+                raise TableError(
+                    f"{file} belongs to a comparison with another plan; remove it and run again"
+                )
+            yield result
+
+    def _plan_digest(self) -> str:
+        """Of what has to be the same: written into every fold."""
+        about = self.about.to_dict()
+        text = json.dumps([about[key] for key in _SAME], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def _file(self, step: Step) -> Path:
         return self.folder / "folds" / f"{step.method.name}.{step.fold}.json"
 
+    @staticmethod
+    def _is_foreign(path: Path) -> bool:
+        """Whether this is more than a run leaves that was killed before its plan was written."""
+        empty = path.name == "folds" and path.is_dir() and not any(path.iterdir())
+        return not empty and not is_part(path, "plan.json")
+
     def _check_plan(self) -> None:
         plan = self.folder / "plan.json"
         if not plan.exists():
-            if self.folder.exists() and any(self.folder.iterdir()):
+            if self.folder.exists() and any(map(self._is_foreign, self.folder.iterdir())):
                 raise TableError(f"{self.folder} is not empty and holds no comparison")
             return
         try:

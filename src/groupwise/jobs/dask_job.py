@@ -13,13 +13,14 @@ from dask.delayed import Delayed
 from distributed import Client
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import OrdinalEncoder
 
 from groupwise.dask.classifier import DaskGroupBoostClassifier
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.methods import Method
-from groupwise.jobs.model import TableModel, make_preparation, with_categories
+from groupwise.jobs.model import TableModel
 from groupwise.jobs.parquet_folder import ParquetFolder, Piece
 from groupwise.jobs.result import FoldResult, Result, RunInfo
 from groupwise.jobs.supervision import Supervision
@@ -70,10 +71,12 @@ class FolderJob:
         return Schema.from_uses(self.uses)
 
     def estimator(self) -> Any:
-        """The settings."""
-        params = {"engine": "xgboost"} | self.params
-        built = self.method.build(self.supervision, params, self.seed)
-        return with_categories(built, self.schema)
+        """The settings; the trees are told which columns hold categories' codes."""
+        first, total = len(self.schema.numbers), len(self.schema.columns)
+        params: dict[str, Any] = {"engine": "xgboost"}
+        if first < total:
+            params["trees__categorical_features"] = list(range(first, total))
+        return self.method.build(self.supervision, params | self.params, self.seed)
 
     def _each(self, function: Callable[..., object], *arguments: object) -> list[Delayed]:
         """One delayed call per piece."""
@@ -100,7 +103,7 @@ class FolderJob:
         return classes[::-1] if positive == classes[0] and len(classes) == 2 else classes
 
     def preparation(self) -> ColumnTransformer:
-        """What turns features into numbers, from the categories of all pieces."""
+        """What turns features into numbers: categories into codes, those of all pieces."""
         schema = self.schema
         every = pd.DataFrame(index=range(1), columns=list(schema.columns), dtype=object)
         if schema.categories:
@@ -108,7 +111,15 @@ class FolderJob:
             every = pd.concat(self.client.gather(found), ignore_index=True)
             every = every.reindex(columns=list(schema.columns))
         every = every.astype(dict.fromkeys(schema.numbers, float))
-        return make_preparation(schema, self.estimator()).fit(every)
+        codes = OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
+        )
+        steps = [
+            ("numbers", "passthrough", list(schema.numbers)),
+            ("categories", codes, list(schema.categories)),
+        ]
+        used = [step for step in steps if step[2]]
+        return ColumnTransformer(used, sparse_threshold=0.0).fit(every)
 
     def fit(self, preparation: ColumnTransformer, *, without: float = 0.0) -> TableModel:
         """Fit to all groups, or without the share of them that is to judge the model."""

@@ -1,13 +1,15 @@
 """What a model predicts of groups it has not seen, judged, with what a report shows of it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
-from groupwise.jobs.answer import Predictions
-from groupwise.jobs.model import TableModel, row_weights
+from groupwise.base import Predictions
+from groupwise.jobs.model import Prepared, TableModel
 from groupwise.jobs.result import (
     DomainWeights,
     FoldResult,
@@ -57,11 +59,11 @@ def evaluate_fold(
     result : FoldResult
         Without parameters, seconds and memory, which the caller knows.
     """
-    X = model.matrix(features)
-    predictions = model.predictions_of_matrix(X, targets.groups)
+    X = model.prepare(features)
+    predictions = model.predictions_of(X, targets.groups)
     score = model.supervision.judge(predictions, targets)
     kept = _kept_groups(score)
-    weight = row_weights(predictions) if model.explains else None
+    weight = predictions.row_weights() if model.explains else None
     return FoldResult(
         units=_units(predictions, targets, score),
         rows={
@@ -134,49 +136,53 @@ def _rows_of(
     rows = groups.order[groups.offsets[group] : groups.offsets[group + 1]]
     at = order[rows]
     rows = rows[np.argsort(at, kind="stable")][:_ROWS]
-    proba = predictions.proba_row
     return RowResults(
         at=[str(value) for value in order[rows]],
         predicted=predictions.code_row[rows].tolist(),
-        proba=None if proba is None else proba[rows].max(axis=1).round(4).tolist(),
+        proba=predictions.proba_row[rows].max(axis=1).round(4).tolist(),
         weight=None if weight is None else weight[rows].round(5).tolist(),
         label=targets.y[rows].tolist() if model.supervision.rows_labelled else None,
     )
 
 
-def _curve(model: TableModel, X: NDArray[Any], targets: Targets) -> list[float] | None:
+def _curve(model: TableModel, X: Prepared, targets: Targets) -> list[float] | None:
     """The error after each round, where the method has rounds."""
-    estimator = model.estimator
     if targets.groups.n_rows > _CURVE_ROWS:
         last = max(1, int(np.searchsorted(targets.groups.offsets, _CURVE_ROWS, side="right")) - 1)
         rows = np.flatnonzero(targets.groups.codes < last)
-        X, targets = X[rows], targets.take(rows)
-    if hasattr(estimator, "staged_score"):
-        scores = list(estimator.staged_score(X, targets.y, groups=targets.groups))
-    elif model.supervision.kind == "transfer" and hasattr(estimator, "staged_predict"):
-        scores = [float(np.mean(found == targets.y)) for found in estimator.staged_predict(X)]
+        X, targets = _safe_indexing(X, rows), targets.take(rows)
+    if model.supervision.counts_rows:
+        stages = _staged(model, "staged_predict", X)
+        scores = [float(np.mean(found == targets.y)) for found in stages]
     else:
-        return None
-    return [round(1.0 - float(score), 5) for score in scores]
+        scores = list(_staged(model, "staged_score", X, targets.y, targets.groups))
+    return [round(1.0 - float(score), 5) for score in scores] or None
+
+
+def _staged(model: TableModel, question: str, *asked: Any) -> Iterable[Any]:
+    """The answers after each round; none from a method without rounds.
+
+    Methods that grow in rounds have ``staged_score(X, y, groups)`` and
+    ``staged_decision_function(X)``; those of transfer ``staged_predict(X)``. They are no part of
+    the contract, so that this one place asks whether they are there.
+    """
+    method = getattr(model.estimator, question, None)
+    return () if method is None else method(*asked)
 
 
 def _margins(
-    model: TableModel, X: NDArray[Any], targets: Targets, groups: NDArray[np.intp]
+    model: TableModel, X: Prepared, targets: Targets, groups: NDArray[np.intp]
 ) -> Margins | None:
     """Scores towards the true class after each round, for the rows of a few groups."""
-    estimator = model.estimator
-    if (
-        not hasattr(estimator, "staged_decision_function")
-        or len(model.classes) != 2
-        or targets.y.ndim != 1
-    ):
+    if len(model.classes) != 2 or targets.y.ndim != 1:
         return None
     traced = {
         str(targets.groups.names[g]): np.flatnonzero(targets.groups.codes == g)[:_TRACED_ROWS]
         for g in groups
     }
     rows = np.concatenate(list(traced.values()))
-    stages = np.array(list(estimator.staged_decision_function(X[rows])))
+    asked = _safe_indexing(X, rows)
+    stages = np.array(list(_staged(model, "staged_decision_function", asked)))
     if not len(stages):
         return None
     sign = np.where(targets.y[rows] == 1, 1.0, -1.0)
@@ -192,7 +198,7 @@ def _reliability(
     model: TableModel, predictions: Predictions, targets: Targets
 ) -> Reliability | None:
     """Rows by the probability of their predicted class: how many, how sure, how often right."""
-    if not model.supervision.rows_labelled or predictions.proba_row is None:
+    if not model.supervision.rows_labelled:
         return None
     sure = predictions.proba_row.max(axis=1)
     right = predictions.proba_row.argmax(axis=1) == targets.y
@@ -203,8 +209,9 @@ def _reliability(
 
 def _weights(model: TableModel) -> DomainWeights | None:
     """Each domain's share of the weight by round."""
-    if not hasattr(model.estimator, "domain_mass_"):
+    estimator: Any = model.estimator
+    mass = getattr(estimator, "domain_mass_", None)
+    if mass is None:
         return None
-    mass = np.asarray(model.estimator.domain_mass_)
-    names = [str(name) for name in model.estimator.domain_names_]
-    return DomainWeights(names, mass.round(5).tolist())
+    names = [str(name) for name in estimator.domain_names_]
+    return DomainWeights(names, np.asarray(mass).round(5).tolist())

@@ -1,5 +1,6 @@
 """One table with its question: everything a method needs to be fitted and judged."""
 
+import threading
 import time
 import warnings
 from collections.abc import Sequence
@@ -9,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from groupwise.jobs.evaluate import evaluate_fold
-from groupwise.jobs.memory import PeakMemory
 from groupwise.jobs.methods import Method, get_method
 from groupwise.jobs.model import TableModel, fit_model, search_params
 from groupwise.jobs.result import FoldResult, RunInfo
@@ -21,7 +22,7 @@ from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 
-__all__ = ["Job"]
+__all__ = ["Job", "PeakMemory"]
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,43 @@ class Job:
 
     def _context(self) -> dict[str, Any]:
         return {"supervision": self.supervision, "schema": self.schema, "seed": self.seed}
+
+
+class PeakMemory:
+    """The most resident memory while the block runs, above what there was before, in MiB.
+
+    Read every few milliseconds by a thread: a peak shorter than that can be missed.
+
+    Examples
+    --------
+    >>> with PeakMemory() as peak:
+    ...     block = bytearray(64 << 20)
+    >>> peak.mib > 30
+    True
+    """
+
+    mib = 0.0
+
+    def __enter__(self) -> "PeakMemory":
+        self._process = psutil.Process()
+        self._start = self._most = self._process.memory_info().rss
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.01):
+            self._look()
+
+    def _look(self) -> None:
+        self._most = max(self._most, self._process.memory_info().rss)
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        self._look()
+        self.mib = (self._most - self._start) / 2**20
 
 
 def _few_threads(n_rows: int) -> Any:

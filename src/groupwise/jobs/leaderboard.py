@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from groupwise.jobs.result import Result
-from groupwise.metrics import bootstrap_interval
 
 __all__ = ["leaderboard"]
 
@@ -24,24 +23,22 @@ def leaderboard(result: Result) -> pd.DataFrame:
         ``memory_mib`` of the largest.
     """
     scores = result.unit_scores()
-    means = {name: float(np.nanmean(values)) for name, values in scores.items()}
-    order = sorted(means, key=lambda name: -means[name])
+    found = {name: result.mean_with_interval(name, scores[name]) for name in scores}
+    order = sorted(found, key=lambda name: -found[name][0])
     lines = []
     for name in order:
-        values = scores[name].dropna()
-        low, high = bootstrap_interval(values)
-        difference = (scores[name] - scores[order[0]]).dropna()
-        d_low, d_high = bootstrap_interval(difference)
+        score, low, high = found[name]
+        paired = result.mean_with_interval(name, scores[name] - scores[order[0]])
         folds = result.methods[name]
         lines.append(
             {
                 "method": name,
-                "score": means[name],
+                "score": score,
                 "low": low,
                 "high": high,
-                "difference": float(difference.mean()),
-                "difference_low": d_low,
-                "difference_high": d_high,
+                "difference": paired[0],
+                "difference_low": paired[1],
+                "difference_high": paired[2],
                 "seconds_fit": float(np.mean([fold.seconds_fit for fold in folds])),
                 "seconds_search": float(np.mean([fold.seconds_search for fold in folds])),
                 "seconds_predict": float(np.mean([fold.seconds_predict for fold in folds])),

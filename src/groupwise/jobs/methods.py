@@ -2,11 +2,8 @@
 
 import importlib
 import importlib.util
-import inspect
 from dataclasses import dataclass, field
 from typing import Any
-
-from sklearn.base import clone
 
 from groupwise.jobs.supervision import Supervision
 from groupwise.tables import OptionError
@@ -77,19 +74,19 @@ class Method:
         OptionError
             For a parameter the estimator does not have; the message names those it has.
         """
-        cls = _load(self.path)
-        taken = inspect.signature(cls).parameters
-        given = supervision.constructor() | {"random_state": seed}
-        options = {name: value for name, value in given.items() if name in taken}
-        estimator = cls(**options | {k: _made(v) for k, v in self.params.items()})
+        own = {name: _made(value) for name, value in self.params.items()}
+        estimator = _load(self.path)(**own)
         valid = estimator.get_params()
+        for name, value in (supervision.constructor() | {"random_state": seed}).items():
+            if name in valid and name not in own:
+                estimator.set_params(**{name: value})
         for name in params:
             if name not in valid or name in _OF_THE_JOB:
                 allowed = sorted(p for p in valid if "__" not in p)
                 raise OptionError(
                     f"{self.name} has no parameter {name!r} (`params`); it has {', '.join(allowed)}"
                 )
-        return clone(estimator).set_params(**params)
+        return estimator.set_params(**params)
 
 
 def _load(path: str) -> Any:

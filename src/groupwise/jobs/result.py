@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from groupwise.files import write_text
+from groupwise.io import library_versions
 from groupwise.jobs.supervision import Supervision, make_supervision
+from groupwise.metrics import bootstrap_interval
 from groupwise.tables import ColumnUse, TableError
-from groupwise.versions import library_versions
 
 __all__ = [
     "FORMAT",
@@ -281,6 +283,25 @@ class Result:
             values = [value for fold in folds for value in fold.units.score_or_nan]
             scores[name] = pd.Series(values, index=units, dtype=float)
         return scores
+
+    def mean_with_interval(self, method: str, values: pd.Series) -> tuple[float, float, float]:
+        """The mean of groups' values as the score counts groups, with its 95 % interval.
+
+        Parameters
+        ----------
+        method : str
+        values : Series
+            Of its groups, indexed as in :meth:`unit_scores`; NaN leaves a group out.
+        """
+        counted = values.dropna()
+        units = [fold.units for fold in self.methods[method]]
+        weights = None
+        if self.about.supervision.counts_rows:
+            sizes = [size for unit in units for size in unit.size]
+            names = [name for unit in units for name in unit.name]
+            weights = pd.Series(sizes, index=names).reindex(counted.index)
+        low, high = bootstrap_interval(counted, weight_group=weights)
+        return float(np.average(counted, weights=weights)), low, high
 
     def to_json(self) -> str:
         """One line of JSON."""

@@ -8,10 +8,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.exceptions import GroupDataError
+from groupwise.base import Predictions
 from groupwise.groups import Groups
-from groupwise.jobs.answer import Predictions
-from groupwise.jobs.targets import Targets, class_codes, ids_of, labels_of, shares_of
+from groupwise.inputs import class_shares
+from groupwise.jobs.targets import (
+    Targets,
+    about_columns,
+    class_codes,
+    ids_of,
+    labels_of,
+    shares_of,
+)
 from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
@@ -48,6 +55,8 @@ class Supervision:
     required: ClassVar[tuple[str, ...]] = ()
     #: Whether labels belong to rows, so that single predictions can be judged.
     rows_labelled: ClassVar[bool] = False
+    #: Whether the score is that of rows, so that a group counts as often as it has rows.
+    counts_rows: ClassVar[bool] = False
     #: Whether a row can weigh towards its group's label.
     explains: ClassVar[bool] = True
 
@@ -75,15 +84,11 @@ class Supervision:
         """Labels and groups of a table's rows; ``classes`` are those of a fitted model."""
         groups = self.groups_in(frame, name)
         labels = labels_of(frame, self.label[0], name, groups)
-        try:
-            groups.one_per_group(labels, name=f"{name}: column {self.label[0]!r}")
-        except GroupDataError as error:
-            raise TableError(f"{error}{self._advice()}") from error
+        advice = "; if rows have labels of their own, say `kind` measure, transfer or proportions"
+        with about_columns(name, self.label[0], advice=advice):
+            groups.one_per_group(labels)
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
         return Targets(codes, groups, classes)
-
-    def _advice(self) -> str:
-        return "; if rows have labels of their own, say `kind` measure, transfer or proportions"
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         """Whole groups in ``n_splits`` folds, fewer where a class has fewer groups."""
@@ -113,6 +118,12 @@ class Supervision:
         """The score of each group, between 0 and 1; NaN leaves a group out."""
         truth = targets.y[targets.groups.first_rows]
         return (predictions.code_group == truth).astype(float)
+
+    def mean_score(self, score_group: NDArray[np.float64], sizes: NDArray[np.intp]) -> float:
+        """What groups' scores come to: what ``score`` of an estimator says."""
+        counted = ~np.isnan(score_group)
+        weight = sizes[counted] if self.counts_rows else None
+        return float(np.average(score_group[counted], weights=weight))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -182,8 +193,8 @@ class Proportions(Supervision):
             return Targets(shares_of(frame, self.label, name, groups), groups, self.label)
         labels = labels_of(frame, self.label[0], name, groups)
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
-        counts = groups.sum(np.eye(len(classes))[codes])
-        return Targets((counts / groups.sizes[:, None])[groups.codes], groups, classes)
+        shares_group = class_shares(codes, groups, classes=np.arange(len(classes)))[0]
+        return Targets(groups.spread(shares_group), groups, classes)
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         return _plain_folds(targets.groups, n_splits, seed)
@@ -262,6 +273,7 @@ class Transfer(Supervision):
     right_or_wrong: ClassVar[bool] = False
     required: ClassVar[tuple[str, ...]] = ("domain", "target_domain")
     rows_labelled: ClassVar[bool] = True
+    counts_rows: ClassVar[bool] = True
     explains: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -1,8 +1,11 @@
 """What a table says of its rows besides features: labels, shares, groups, domains.
 
-Errors name the table, the column, and the row or group.
+What is true of any labels or shares is checked in :mod:`groupwise.inputs`, as for arrays; here the
+errors get the table's and the column's names.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +13,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
+from groupwise.inputs import class_shares
+from groupwise.inputs.labels import refuse_missing
 from groupwise.tables import TableError
 from groupwise.tables.columns import column_kind, suggestion
 
-__all__ = ["Targets", "class_codes", "get_column", "ids_of", "labels_of", "order_of", "shares_of"]
+__all__ = [
+    "Targets",
+    "about_columns",
+    "class_codes",
+    "get_column",
+    "ids_of",
+    "labels_of",
+    "order_of",
+    "shares_of",
+]
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,27 @@ class Targets:
         )
 
 
+@contextmanager
+def about_columns(name: str, *columns: str, advice: str = "") -> Iterator[None]:
+    """Turn errors about ``y`` into errors about columns of a table.
+
+    Examples
+    --------
+    >>> with about_columns("t.csv", "kind"):
+    ...     raise GroupDataError("y must hold a value on every row")
+    Traceback (most recent call last):
+        ...
+    groupwise.tables.errors.TableError: t.csv: column 'kind' must hold a value on every row
+    """
+    try:
+        yield
+    except GroupDataError as error:
+        shown = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
+        said = str(error)
+        text = f"{shown} {said[2:]}" if said.startswith("y ") else f"{shown}: {said}"
+        raise TableError(f"{name}: {text}{advice}") from error
+
+
 def get_column(frame: pd.DataFrame, column: str, name: str, argument: str) -> pd.Series:
     """The column that an argument names."""
     if column not in frame.columns:
@@ -75,13 +111,8 @@ def ids_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArra
 def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> NDArray[Any]:
     """Labels of classes as text, none missing."""
     values = get_column(frame, column, name, "label")
-    missing = values.isna().to_numpy()
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise TableError(
-            f"{name}: column {column!r} has no label in {int(missing.sum())} rows, the first in "
-            f"group {show(groups.names[groups.codes[row]])} (row {row})"
-        )
+    with about_columns(name, column):
+        refuse_missing(values.to_numpy(), groups)
     kind = column_kind(values)
     if kind in ("date", "nested"):
         raise TableError(f"{name}: column {column!r} holds {kind} values, not labels")
@@ -140,48 +171,17 @@ def class_codes(
 def shares_of(
     frame: pd.DataFrame, columns: tuple[str, ...], name: str, groups: Groups
 ) -> NDArray[np.float64]:
-    """Shares of the classes, from one count or share column per class."""
-    table = np.column_stack([_amounts(frame, column, name, groups) for column in columns])
-    table_group = table[groups.first_rows]
-    differs = (table != table_group[groups.codes]).any(axis=1)
-    if differs.any():
-        row = int(np.argmax(differs))
-        raise TableError(
-            f"{name}: columns {', '.join(map(repr, columns))} must be the same on every row of a "
-            f"group; group {show(groups.names[groups.codes[row]])} holds "
-            f"{table_group[groups.codes[row]].tolist()} and {table[row].tolist()}"
-        )
-    total = table_group.sum(axis=1)
-    is_share = np.abs(total - 1.0) <= 5e-3
-    is_count = np.abs(total - groups.sizes) <= 1e-6 * groups.sizes
-    wrong = ~(is_share | is_count)
-    if wrong.any():
-        group = int(np.argmax(wrong))
-        raise TableError(
-            f"{name}: columns {', '.join(map(repr, columns))} must add up to 1 (shares) or to the "
-            f"rows of the group (counts); in group {show(groups.names[group])} of "
-            f"{groups.sizes[group]} rows they add up to {total[group]:g}"
-        )
-    return table / groups.spread(total)[:, None]
+    """Shares of the classes, from one count or share column per class, on each row."""
+    table = pd.DataFrame({column: _amounts(frame, column, name) for column in columns})
+    with about_columns(name, *columns):
+        return groups.spread(class_shares(table, groups)[0])
 
 
-def _amounts(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> NDArray[np.float64]:
+def _amounts(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
     values = get_column(frame, column, name, "label")
     if column_kind(values) != "number":
-        raise TableError(
-            f"{name}: column {column!r} must hold counts or shares, row 0 holds "
-            f"{str(values.iloc[0])!r}"
-        )
-    numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    bad = ~(np.isfinite(numbers) & (numbers >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        what = "is missing" if np.isnan(numbers[row]) else f"holds {numbers[row]:g}"
-        raise TableError(
-            f"{name}: column {column!r} {what} in group "
-            f"{show(groups.names[groups.codes[row]])} (row {row}); counts and shares are >= 0"
-        )
-    return numbers
+        return values
+    return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
 
 
 def _numbers_by_size(label: str) -> tuple[int, float, str]:

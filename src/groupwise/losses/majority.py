@@ -11,8 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import BoundLoss, Communicator, GroupLoss, LocalOnly
-from groupwise.losses.layout import GroupedLayout
+from groupwise.losses.base import BoundLoss, Communicator, GroupedLayout, GroupLoss, LocalOnly
 
 __all__ = ["MajorityLoss", "SessionLoss"]
 
@@ -67,7 +66,7 @@ class SessionLoss:
         return log_value, self._layout.from_sorted(weight)
 
 
-class MajorityLoss(GroupLoss):
+class MajorityLoss(GroupLoss, name="majority"):
     r"""SBoost's loss in log form, as a function of log-odds.
 
     With :math:`y_i = \pm 1` the label of group i, :math:`m_i` its size, :math:`s_{ij}` the score of

@@ -9,16 +9,16 @@ from scipy.optimize import minimize_scalar
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, link
-from groupwise.losses.layout import Block, GroupedLayout
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupedLayout, GroupLoss, link
 from groupwise.losses.logistic import exp_limit, sigmoid, softplus
+from groupwise.rules import Rule
 
 __all__ = ["NoisyOrLoss", "SmoothMaxLoss"]
 
 _LEAST_CURVATURE = 1e-16
 
 
-class NoisyOrLoss(GroupLoss):
+class NoisyOrLoss(GroupLoss, name="presence"):
     r"""Negative log-likelihood of groups under the noisy-or.
 
     With :math:`p_{ij} = 1 / (1 + e^{-s_{ij}})`, group i is positive with probability
@@ -53,7 +53,7 @@ class NoisyOrLoss(GroupLoss):
     """
 
     binary: ClassVar[bool] = True
-    default_rule: ClassVar[str | None] = None
+    default_rule: ClassVar[Rule | None] = None
 
     def _bind(
         self,
@@ -118,7 +118,7 @@ class _NoisyOr(AdditiveLoss):
         return self._scale(gradient, block), self._scale(curvature, block)
 
 
-class SmoothMaxLoss(GroupLoss):
+class SmoothMaxLoss(GroupLoss, name="presence_lse"):
     r"""Logistic loss of each group's smooth largest score.
 
     .. math:: S_i = \frac1\tau \log \frac{1}{m_i} \sum_j e^{\tau s_{ij}}, \qquad
@@ -155,7 +155,7 @@ class SmoothMaxLoss(GroupLoss):
     """
 
     binary: ClassVar[bool] = True
-    default_rule: ClassVar[str | None] = None
+    default_rule: ClassVar[Rule | None] = None
 
     def __init__(self, sharpness: float = 2.0):
         self.sharpness = sharpness

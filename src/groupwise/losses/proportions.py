@@ -8,16 +8,16 @@ from scipy.special import logsumexp
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, TargetKind
-from groupwise.losses.layout import Block
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, TargetKind
 from groupwise.losses.logistic import log_softmax, sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.losses.tilting import tilt_classes
+from groupwise.rules import Rule
 
 __all__ = ["CountLikelihoodLoss", "ShareLoss"]
 
 
-class CountLikelihoodLoss(GroupLoss):
+class CountLikelihoodLoss(GroupLoss, name="proportions"):
     r"""Negative log-likelihood of each group's class counts.
 
     Two classes: the rows are independent, positive with probability :math:`p_{ij} =
@@ -55,7 +55,7 @@ class CountLikelihoodLoss(GroupLoss):
     """
 
     target_kind: ClassVar[TargetKind] = "share"
-    default_rule: ClassVar[str | None] = None
+    default_rule: ClassVar[Rule | None] = None
 
     def _check_targets(
         self,
@@ -182,7 +182,7 @@ def _check_totals(count_group: NDArray[Any], groups: Groups) -> None:
         )
 
 
-class ShareLoss(GroupLoss):
+class ShareLoss(GroupLoss, name="proportions_squared"):
     r"""Squared error of the mean probability against the known share, times the group's size.
 
     .. math:: \ell(s) = \tfrac12 \sum_i w_i m_i \sum_k (\bar p_{ik} - t_{ik})^2 ,
@@ -211,7 +211,7 @@ class ShareLoss(GroupLoss):
     """
 
     target_kind: ClassVar[TargetKind] = "share"
-    default_rule: ClassVar[str | None] = None
+    default_rule: ClassVar[Rule | None] = None
 
     def _bind(
         self,

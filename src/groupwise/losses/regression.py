@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, TargetKind
-from groupwise.losses.layout import Block
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, TargetKind
 from groupwise.losses.median import weighted_median
 
 __all__ = ["GroupMeanLoss"]

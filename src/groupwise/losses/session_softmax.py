@@ -7,14 +7,13 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss
-from groupwise.losses.layout import Block
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
 
 __all__ = ["SessionSoftmaxLoss"]
 
 
-class SessionSoftmaxLoss(GroupLoss):
+class SessionSoftmaxLoss(GroupLoss, name="majority_softmax"):
     r"""Cross-entropy of rows and of sessions, mixed.
 
     .. math:: \ell(s) = \frac{1}{1 + \gamma} \sum_i w_i \Big[\sum_j -\log \sigma_{y_i}(s_{ij})

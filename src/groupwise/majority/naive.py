@@ -2,18 +2,18 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
+from groupwise.groups import Groups
+from groupwise.inputs import take_rows_like
+from groupwise.metrics import ask
 from groupwise.rules import Rule, get_rule
-from groupwise.validation import check_rows
 
 __all__ = ["NaiveGroupClassifier"]
 
@@ -28,7 +28,9 @@ class NaiveGroupClassifier(BaseGroupClassifier):
     ----------
     estimator : classifier, default=None
         Any scikit-learn classifier; ``None``: ``HistGradientBoostingClassifier()``. Where it has no
-        ``predict_proba``, its labels count as probabilities of 0 and 1.
+        ``predict_proba``, its labels count as probabilities of 0 and 1; where it has no
+        ``decision_function``, scores are its probabilities (of two classes that of the second less
+        one half).
     rule : {"majority", "mean", "score", "any"} or rule, default="majority"
         How rows decide for their group: see :mod:`groupwise.rules`.
     group_column : str, default=None
@@ -58,7 +60,7 @@ class NaiveGroupClassifier(BaseGroupClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         rule: str | Rule = "majority",
         group_column: str | None = None,
@@ -69,10 +71,7 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def _rule(self) -> Rule:
-        return self.rule_
-
-    def _base(self) -> Any:
+    def _estimator(self) -> BaseEstimator:
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
     def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "NaiveGroupClassifier":
@@ -93,28 +92,17 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         rule = get_rule(self.rule)
         data = self._check_training(X, y, groups)
         self.rule_ = rule
-        self.estimator_ = clone(self._base())
+        self.estimator_ = clone(self._estimator())
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
         self.estimator_.fit(data.X, data.y_row)
         return self
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row.
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        found = ask(self.estimator_, rows, groups)
+        return found.score_row, found.proba_row
 
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        X = check_rows(self, self._features(X))
-        if hasattr(self.estimator_, "predict_proba"):
-            return self.estimator_.predict_proba(X)
-        return np.eye(len(self.classes_))[self.estimator_.predict(X)]
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        base = get_tags(self._base())
-        tags.input_tags.sparse = base.input_tags.sparse
-        tags.input_tags.allow_nan = base.input_tags.allow_nan
+        take_rows_like(tags, self._estimator())
         return tags

@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
-from groupwise.boosting import Ensemble, OneVsRest, Rounds, accepts_nan, boost, get_weak_learner
+from groupwise.boosting import Ensemble, LearnerLike, OneVsRest, Rounds, boost
+from groupwise.boosting.learner_mixin import WeakLearnerMixin
 from groupwise.boosting.rounds import LEAST_ERROR, step_size
 from groupwise.boosting.staged import StagedMixin
 from groupwise.boosting.votes import vote_proba
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.groups import Groups
+from groupwise.inputs import check_choice, check_flag, check_known_classes, check_number
 from groupwise.losses import SessionLoss
 from groupwise.rules import Rule, get_rule
-from groupwise.validation import check_known_classes, check_rows
 
-__all__ = ["SBoostClassifier"]
+__all__ = ["SBoostClassifier", "SBoostLearnerMixin"]
 
 
 class _Figure3(Rounds):
@@ -51,7 +51,18 @@ class _Figure3(Rounds):
         return np.append(self.first_log_loss, self.history("log_loss"))
 
 
-class SBoostClassifier(StagedMixin, BaseGroupClassifier):
+class SBoostLearnerMixin(WeakLearnerMixin):
+    """The weak learner of SBoost: for ``"samme"`` the default is scikit-learn's tree."""
+
+    multiclass: str
+
+    @property
+    def _boosts_hist_trees(self) -> bool:
+        own_tree = self.estimator is None and self.multiclass == "samme"
+        return super()._boosts_hist_trees and not own_tree
+
+
+class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
     r"""SBoost: a boosted classifier for rows, trained on the labels of sessions.
 
     A session's label is the class most of its rows have; which rows those are is not known. With
@@ -112,6 +123,9 @@ class SBoostClassifier(StagedMixin, BaseGroupClassifier):
     Figure 3 of the paper computes D_t from H_{t-1}; it must be H_t, or the first round is wasted.
     As D sums to (1 + gamma) L, eq. (9) is AdaBoost's weight over (1 + gamma).
 
+    ``decision_function`` is H, and ``predict_proba`` AdaBoost's estimate: for two classes
+    :math:`P(y = 1 | x) = 1 / (1 + e^{-2(1+\gamma)H(x)})`.
+
     References
     ----------
     R. Jin and H. Liu (2005). Learning with labeled sessions. IJCAI.
@@ -128,7 +142,7 @@ class SBoostClassifier(StagedMixin, BaseGroupClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: LearnerLike = None,
         *,
         n_estimators: int = 30,
         gamma: float = 4.0,
@@ -170,8 +184,7 @@ class SBoostClassifier(StagedMixin, BaseGroupClassifier):
         n_targets = len(data.classes) if one_run else 2
         self.gamma_, self.rule_ = float(self.gamma), get_rule(self.rule)
         self._proba_scale = (1.0 + self.gamma_) / (n_targets - 1)
-        names = getattr(self, "feature_names_in_", None)
-        bound = get_weak_learner(self.estimator, n_targets, feature_names=names).bind(data.X)
+        bound = self._weak_learner(n_targets).bind(data.X)
         loss = SessionLoss(data.groups, self.gamma_)
         rng = check_random_state(self.random_state)
         ensembles, boosted = [], []
@@ -202,44 +215,30 @@ class SBoostClassifier(StagedMixin, BaseGroupClassifier):
         check_flag("resample", self.resample)
         get_rule(self.rule)
 
-    def _rule(self) -> Rule:
-        return self.rule_
-
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score H of each row.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.ensemble_.score(check_rows(self, self._features(X)))
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        r"""Class probabilities of each row.
-
-        For two classes :math:`P(y = 1 | x) = 1 / (1 + e^{-2(1+\gamma)H(x)})`, AdaBoost's estimate.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return vote_proba(self.decision_function(X), self._proba_scale)
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self.ensemble_.score(rows)
+        return score_row, vote_proba(score_row, self._proba_scale)
 
     def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
-        """Share of sessions predicted right after each round."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        y_group = encoded.one_per_group(y)
-        check_known_classes(np.asarray(y), self.classes_, encoded)
-        for score in self.staged_decision_function(X):
-            proba_group = self.rule_.combine(vote_proba(score, self._proba_scale), encoded)
-            yield float(np.mean(self.classes_[proba_group.argmax(axis=1)] == y_group))
+        """Share of sessions predicted right after each round.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = accepts_nan(self.estimator)
-        return tags
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The session's label, repeated on each of its rows.
+        groups : array-like of shape (n_rows,), default=None
+
+        Yields
+        ------
+        accuracy : float
+        """
+        rows, encoded = self._checked(X, groups, about_groups=True)
+        y_group = encoded.one_per_group(y)
+        check_known_classes(y, self.classes_, encoded)
+        for score_row in self.ensemble_.staged_score(rows):
+            proba_group = self.rule_.combine(vote_proba(score_row, self._proba_scale), encoded)
+            yield float(np.mean(self.classes_[proba_group.argmax(axis=1)] == y_group))
 
 
 def _filled(per_run: list[NDArray[Any]], length: int, value: float = 0.0) -> NDArray[Any]:

@@ -1,28 +1,30 @@
 """SBoost with gamma and the number of rounds chosen on groups kept whole."""
 
+from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
-from groupwise.boosting import accepts_nan, by_position
-from groupwise.inputs.parameters import check_flag, check_number
-from groupwise.majority.sboost import SBoostClassifier
-from groupwise.model_selection import WholeGroupKFold
+from groupwise.boosting import LearnerLike, by_position
+from groupwise.groups import Groups
+from groupwise.inputs import check_flag, check_number
+from groupwise.majority.sboost import SBoostClassifier, SBoostLearnerMixin
+from groupwise.model_selection import Splitter, WholeGroupKFold, split_whole_groups
 from groupwise.rules import Rule
-from groupwise.validation import check_rows
 
 __all__ = ["SBoostClassifierCV"]
 
+Split: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-class SBoostClassifierCV(BaseGroupClassifier):
+
+class SBoostClassifierCV(SBoostLearnerMixin, BaseGroupClassifier):
     """SBoost with gamma, and the number of rounds, chosen by the error on held-out sessions.
 
     Parameters
@@ -71,11 +73,11 @@ class SBoostClassifierCV(BaseGroupClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: LearnerLike = None,
         *,
         n_estimators: int = 30,
         gammas: tuple[float, ...] = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0),
-        cv: Any = None,
+        cv: int | Splitter | Iterable[Split] | None = None,
         tune_rounds: bool = True,
         resample: bool = False,
         rule: str | Rule = "majority",
@@ -118,7 +120,9 @@ class SBoostClassifierCV(BaseGroupClassifier):
             seed = int(seed.randint(2**31 - 1))
         candidate = self._candidate(seed)
         y_row = data.classes[data.y_row]
-        splits = list(self._splitter(seed).split(data.X, y_row, data.groups.codes))
+        splits = split_whole_groups(
+            self._splitter(seed), data.X, y_row, data.groups, random_state=seed
+        )
         gammas = np.sort(np.asarray(self.gammas, dtype=float))
         errors = Parallel(n_jobs=self.n_jobs)(
             delayed(_errors_by_round)(
@@ -144,7 +148,7 @@ class SBoostClassifierCV(BaseGroupClassifier):
     def _candidate(self, seed: int | None) -> SBoostClassifier:
         names = getattr(self, "feature_names_in_", None)
         return SBoostClassifier(
-            by_position(self.estimator, names),
+            by_position(self.estimator, names, self._category_columns()),
             n_estimators=self.n_estimators,
             resample=self.resample,
             rule=self.rule,
@@ -152,13 +156,10 @@ class SBoostClassifierCV(BaseGroupClassifier):
             random_state=seed,
         )
 
-    def _splitter(self, seed: int | None) -> Any:
+    def _splitter(self, seed: int | None) -> int | Splitter:
         if self.cv is None:
             return WholeGroupKFold(5, n_repeats=5, random_state=seed)
-        if not isinstance(self.cv, Integral):
-            return check_cv(self.cv)
-        check_number("cv", self.cv, "[2, inf)", whole=True)
-        return WholeGroupKFold(int(self.cv), random_state=seed)
+        return self.cv if isinstance(self.cv, int | Integral | Splitter) else check_cv(self.cv)
 
     def _choose(self, gammas: NDArray[np.float64], error: NDArray[np.float64]) -> None:
         """From errors (n_gammas, n_splits, n_rounds): the best rounds per gamma, the best gamma."""
@@ -176,36 +177,8 @@ class SBoostClassifierCV(BaseGroupClassifier):
             "std_test_score": error[lines, :, best_round].std(axis=1),
         }
 
-    def _rule(self) -> Rule:
-        return self.rule_
-
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score H of each row, of ``best_estimator_``.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(self._checked(X))
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row, of ``best_estimator_``.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(self._checked(X))
-
-    def _checked(self, X: MatrixLike) -> Rows:
-        return check_rows(self, self._features(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = accepts_nan(self.estimator)
-        return tags
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        return self.best_estimator_._answer_rows(rows, groups)
 
 
 def _errors_by_round(

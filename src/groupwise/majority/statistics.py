@@ -4,16 +4,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.utils.validation import check_is_fitted
 
 from groupwise._compat import set_random_states
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.validation import check_rows
+from groupwise.inputs import dense
+from groupwise.metrics import ask
 
 __all__ = ["GroupStatisticsClassifier", "summarise"]
 
@@ -24,7 +23,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
     """Any classifier on summary statistics of each group's rows.
 
     The plain alternative to learning about rows: a group becomes one line. It says nothing of which
-    rows matter, and :meth:`predict` on a single row treats it as a group of one.
+    rows matter: a row is answered as a group of one.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         statistics: tuple[str, ...] = _STATISTICS,
         group_column: str | None = None,
@@ -96,28 +95,40 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self.estimator_.fit(summarise(data.X, data.groups, self.statistics_), data.y_group)
         return self
 
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Probability of each class for each group, in the order of ``np.unique(groups)``."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        return self._proba(check_rows(self, self._features(X)), encoded)
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        return self._answer_lines(rows, Groups.singletons(groups.n_rows))
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row, taken as a group of one."""
-        check_is_fitted(self)
-        rows = check_rows(self, self._features(X))
-        return self._proba(rows, Groups.singletons(rows.shape[0]))
+    def _answer_groups(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
+    ) -> NDArray[Any]:
+        return self._answer_lines(rows, groups)[1]
 
-    def _proba(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+    def _answer_lines(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Scores and class probabilities of groups, each one line of statistics."""
         lines = summarise(rows, groups, self.statistics_)
-        if hasattr(self.estimator_, "predict_proba"):
-            return self.estimator_.predict_proba(lines)
-        return np.eye(len(self.classes_))[self.estimator_.predict(lines)]
+        found = ask(self.estimator_, lines)
+        return found.score_row, found.proba_row
+
+    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
+        """Probability of each class for each group, without a look at single rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        proba : ndarray of shape (n_groups, n_classes)
+            In the order of ``np.unique(groups)``, columns as in ``classes_``.
+        """
+        return self._answer_lines(*self._checked(X, groups, about_groups=True))[1]
 
 
 def summarise(X: Rows, groups: Groups, statistics: tuple[str, ...]) -> NDArray[Any]:
     """One line per group: each statistic of each feature over its rows."""
-    rows: Any = X.toarray() if isinstance(X, csr_array | csr_matrix) else X
+    rows = dense(X)
     parts = []
     for statistic in statistics:
         if statistic == "std":

@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState
-from groupwise.boosting import Rounds, WeakLearner, accepts_nan, boost, get_weak_learner
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting import LearnerLike, Rounds, WeakLearner, boost
+from groupwise.boosting.learner_mixin import WeakLearnerMixin
 from groupwise.boosting.votes import cast
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import GroupedRows, check_number
 from groupwise.measures.base import BaseMeasureClassifier, StagedMeasureMixin
 from groupwise.measures.measure_stumps import MeasureStumps
-from groupwise.metrics import GroupMeasure
+from groupwise.metrics import GroupMeasure, MeasureLike
 from groupwise.rules import two_columns
-from groupwise.validation import GroupedRows
 
 __all__ = ["GroupAdaBoostClassifier"]
 
@@ -76,7 +76,7 @@ class _Figure1(Rounds):
         return phi >= 1.0 - _LEAST_LOSS
 
 
-class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
+class GroupAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasureClassifier):
     r"""AdaBoost.Group: boosting with weights over groups, for any measure of a group.
 
     .. math:: D_1(i) = \frac1n, \quad
@@ -111,7 +111,8 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensemble_ : object
+    measure_ : GroupMeasure
+    ensemble_ : Ensemble
         The weighted hypotheses.
     n_iter_ : int
         Rounds kept.
@@ -132,7 +133,8 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
     Notes
     -----
     The paper is binary; for more classes hypotheses vote with the code of SAMME. Groups that the
-    measure leaves out (``without_positives="skip"``) have weight zero.
+    measure leaves out (``without_positives="skip"``) have weight zero. ``predict_proba`` is the
+    share of the weighted vote for each class: right in order, not calibrated.
 
     References
     ----------
@@ -152,9 +154,9 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: LearnerLike | MeasureStumps = None,
         *,
-        measure: Any = "f1",
+        measure: MeasureLike = "f1",
         n_estimators: int = 50,
         group_column: str | None = None,
         random_state: RandomState = None,
@@ -183,10 +185,9 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         data = self._check_training(X, y, groups)
         n_classes = len(data.classes)
-        measure = self._measure(n_classes)
         rng = check_random_state(self.random_state)
-        run = self._learner(data, measure).bind(data.X).start(n_classes, rng, resample=False)
-        rounds = _Figure1(measure, data.y_row, data.groups, n_classes)
+        run = self._learner(data).bind(data.X).start(n_classes, rng, resample=False)
+        rounds = _Figure1(self.measure_, data.y_row, data.groups, n_classes)
         boost(run, data.y_row, rounds, self.n_estimators)
         self.ensemble_ = run.combine(rounds.alphas)
         self.n_iter_ = len(rounds.alphas)
@@ -196,20 +197,16 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
         self.n_distinct_ = len(rounds.outputs_seen)
         return self
 
-    def _learner(self, data: GroupedRows, measure: GroupMeasure) -> WeakLearner:
+    def _learner(self, data: GroupedRows) -> WeakLearner:
         if isinstance(self.estimator, MeasureStumps):
-            return self.estimator.for_groups(measure, data.y_row, data.groups)
-        names = getattr(self, "feature_names_in_", None)
-        return get_weak_learner(self.estimator, len(data.classes), feature_names=names)
+            return self.estimator.for_groups(self.measure_, data.y_row, data.groups)
+        return self._weak_learner(len(data.classes))
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Share of the weighted vote for each class: right in order, not calibrated.
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self.ensemble_.score(rows)
+        return score_row, self._vote_shares(score_row)
 
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        score = self.decision_function(X)
+    def _vote_shares(self, score: NDArray[Any]) -> NDArray[Any]:
         total = max(float(self.estimator_weights_.sum()), np.finfo(float).tiny)
         if score.ndim == 1:
             positive = np.clip(0.5 + 0.5 * score / total, 0.0, 1.0)
@@ -219,8 +216,3 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
         if not self.estimator_weights_.any():  # every round's measure was zero: nobody votes
             share = np.ones_like(share)
         return share / share.sum(axis=1, keepdims=True)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = accepts_nan(self.estimator)
-        return tags

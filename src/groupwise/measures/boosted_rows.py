@@ -5,16 +5,15 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input, thread_count
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.boosting.votes import link
+from groupwise.groups import Groups
+from groupwise.inputs import GroupedRows, check_choice, check_flag, check_number
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.metrics import MeasureLike
-from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["BoostedRowsClassifier"]
 
@@ -45,11 +44,17 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    measure_ : GroupMeasure
     ensemble_ : PickledBooster
         ``ensemble_.booster`` is the booster.
     n_iter_ : int
         Rounds grown; fewer than ``n_estimators`` where no split is left.
     n_groups_ : int
+
+    Notes
+    -----
+    ``predict_proba`` is the logistic function of the score (the softmax for more classes): class
+    probabilities for ``"logistic"``, not for ``"lambdarank"``.
 
     References
     ----------
@@ -65,7 +70,8 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
     True
     """
 
-    _learns_from_groups = False
+    _splits_on_categories = True
+    _largest_value = np.inf  # trees compare values, they do not compute with them
 
     def __init__(
         self,
@@ -112,14 +118,15 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         self._check_parameters()
         data = self._check_training(X, y, groups)
         n_classes = len(data.classes)
-        self._measure(n_classes)
-        if self.loss == "lambdarank" and n_classes > 2:
-            raise ValueError(f"lambdarank is for two classes here, y holds {n_classes}")
         params = self._params(n_classes, thread_count(self.n_jobs, data.X))
         booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
         self.n_iter_ = booster.current_iteration()
         self.ensemble_ = PickledBooster(booster.model_to_string(), self.n_iter_, self.n_jobs)
         return self
+
+    @property
+    def _learns_from_groups(self) -> bool:  # type: ignore[override]
+        return self.loss == "lambdarank" or bool(self.balance_groups)
 
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, ("logistic", "lambdarank"))
@@ -149,42 +156,27 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
 
     def _dataset(self, data: GroupedRows, params: dict[str, Any]) -> lgb.Dataset:
         groups = data.groups
-        weight = (1.0 / groups.sizes)[groups.codes] if self.balance_groups else None
-        if self.loss == "logistic":
-            return lgb.Dataset(lightgbm_input(data.X), data.y_row, weight=weight, params=params)
-        order = groups.order  # LightGBM wants the rows of a query side by side
+        ranks = self.loss == "lambdarank"
+        # LightGBM wants the rows of a query side by side
+        order = groups.order if ranks else np.arange(groups.n_rows)
+        weight = (1.0 / groups.sizes)[groups.codes[order]] if self.balance_groups else None
+        categories = getattr(self, "_categories", None)
         return lgb.Dataset(
-            lightgbm_input(data.X[order]),
+            lightgbm_input(data.X[order] if ranks else data.X),
             data.y_row[order],
-            weight=None if weight is None else weight[order],
-            group=groups.sizes,
+            weight=weight,
+            group=groups.sizes if ranks else None,
+            categorical_feature="auto" if categories is None else list(categories.positions),
             params=params,
         )
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Raw score of each row.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return np.asarray(self.ensemble_.score(check_rows(self, self._features(X))))
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row; for ``"lambdarank"`` the logistic function of its score.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        score = self.decision_function(X)
-        if score.ndim == 2:
-            return softmax(score, axis=1)
-        positive = expit(score)
-        return np.column_stack([1.0 - positive, positive])
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self.ensemble_.score(rows)
+        return score_row, link(score_row)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        ranks = isinstance(self.loss, str) and self.loss == "lambdarank"
+        tags.classifier_tags.multi_class = not ranks
         return tags

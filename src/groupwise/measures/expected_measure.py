@@ -7,18 +7,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting.votes import link
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
-from groupwise.measures.base import BaseMeasureClassifier, fit_rows
+from groupwise.inputs import GroupedRows, check_number, take_rows_like
+from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
 from groupwise.measures.decision import best_f_cuts, with_own_shares
-from groupwise.measures.held_out import held_out_scores
-from groupwise.metrics import Accuracy, FBeta, GroupMean, GroupMeasure, MeasureLike
+from groupwise.measures.held_out import fit_rows, held_out_scores
+from groupwise.metrics import Accuracy, FBeta, GroupMean, GroupMeasure, MeasureLike, ask
 from groupwise.model_selection import Splitter
-from groupwise.validation import GroupedRows, check_groups, check_rows, split_group_column
 
 __all__ = ["ExpectedMeasureClassifier"]
 
@@ -78,9 +77,11 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
 
     Notes
     -----
-    ``predict``, ``decision_function`` and ``score`` take ``groups``. Without groups every row is
-    decided on its own, by its most likely class, which is the same rule for a group of one row.
-    ``predict_proba`` gives the rows' probabilities, which no group changes.
+    ``decision_function`` is the log-odds of each row less the cut of its group: positive rows are
+    above zero. ``predict_proba`` holds the rows' probabilities as the estimator gives them, which
+    no group changes; ``predict_groups`` goes by the rows' labels. A group of one row is decided by
+    its likelier class (unless every group has a positive row), so that without groups the method is
+    its estimator. A model fitted with groups is not asked without.
 
     References
     ----------
@@ -100,10 +101,7 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
     True
     """
 
-    __metadata_request__predict = {"groups": True}  # noqa: RUF012
-    __metadata_request__decision_function = {"groups": True}  # noqa: RUF012
-
-    _learns_from_groups = False
+    _decides_per_group = True
 
     def __init__(
         self,
@@ -139,130 +137,91 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         -------
         self : ExpectedMeasureClassifier
         """
-        measure = self._measure(2)
+        if self.strength != "tuned":
+            check_number("strength", self.strength, "[0, inf]")
+        estimator = self._estimator()
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(f"{type(estimator).__name__} has no predict_proba")
+        data = self._check_training(X, y, groups)
+        rng = check_random_state(self.random_state)
+        self.share_ = float(data.y_row.mean())
+        self.may_be_empty_ = _may_be_empty(data, self.measure_)
+        self.strength_, self.held_out_measure_ = self._tune(data, rng)
+        self.estimator_ = fit_rows(estimator, data.X, data.y_row, data.groups, rng)
+        return self
+
+    def _resolve_measure(self) -> GroupMeasure:
+        measure = super()._resolve_measure()
         if not isinstance(measure, FBeta | Accuracy):
             raise ValueError(
                 "the best labelling is known for accuracy and F measures, not for "
                 f"{measure!r}; ThresholdTunedClassifier serves any measure"
             )
-        if self.strength != "tuned":
-            check_number("strength", self.strength, "[0, inf]")
-        data = self._check_training(X, y, groups)
-        self._check_two_classes()
-        estimator = self._estimator()
-        if not hasattr(estimator, "predict_proba"):
-            raise ValueError(f"{type(estimator).__name__} has no predict_proba")
-        rng = check_random_state(self.random_state)
-        self.measure_ = measure
-        self.share_ = float(data.y_row.mean())
-        some_empty = bool((data.groups.sum(data.y_row) == 0).any())
-        self.may_be_empty_ = some_empty and measure.without_positives == "count"
-        self.strength_, self.held_out_measure_ = self._tune(data, measure, rng)
-        self.estimator_ = fit_rows(estimator, data.X, data.y_row, data.groups.codes, rng)
-        return self
+        return measure
 
     def _tune(
-        self, data: GroupedRows, measure: FBeta | Accuracy, rng: np.random.RandomState
+        self, data: GroupedRows, rng: np.random.RandomState
     ) -> tuple[float, dict[float, float] | None]:
         """The strength, and the mean measure of held-out groups for each one tried."""
         if self.strength != "tuned":
             return float(self.strength), None
-        if data.groups.n_groups == data.groups.n_rows:
+        if _rows_alone(data.groups):
             return np.inf, None
-        log_odds = held_out_scores(
-            self._estimator(), data, _log_odds_of, cv=self.cv, random_state=rng
-        )
+        log_odds = held_out_scores(self._estimator(), data, _log_odds, cv=self.cv, random_state=rng)
         means = {}
         for strength in _STRENGTHS:
-            score_row = self._decide(log_odds, data.groups, measure, strength)
-            means[strength] = GroupMean()(measure.of(data.y_row, score_row, data.groups))
+            score_row = self._decide(log_odds, data.groups, strength)
+            means[strength] = GroupMean()(self.measure_.of(data.y_row, score_row, data.groups))
         return max(means, key=lambda strength: means[strength]), means
 
-    def _decide(
-        self, log_odds: NDArray[Any], groups: Groups, measure: GroupMeasure, strength: float
-    ) -> NDArray[Any]:
-        moved = with_own_shares(log_odds, groups, share=self.share_, strength=strength)
-        if not isinstance(measure, FBeta):
-            return moved
-        cuts = best_f_cuts(expit(moved), groups, beta=measure.beta, may_be_empty=self.may_be_empty_)
-        return moved - cuts.cut[groups.codes]
+    def _decide(self, log_odds: NDArray[Any], groups: Groups, strength: float) -> NDArray[Any]:
+        decided = with_own_shares(log_odds, groups, share=self.share_, strength=strength)
+        if isinstance(self.measure_, FBeta):
+            cuts = best_f_cuts(
+                expit(decided),
+                groups,
+                beta=self.measure_.beta,
+                may_be_empty=self.may_be_empty_,
+            )
+            decided = decided - cuts.cut[groups.codes]
+        if not self.may_be_empty_:
+            return decided
+        # the same decision where F is best, and a score that still tells rows apart
+        return np.where(groups.sizes[groups.codes] == 1, log_odds, decided)
 
     def _estimator(self) -> BaseEstimator:
         return BoostedRowsClassifier() if self.estimator is None else self.estimator
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row, as the estimator gives them.
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        proba_row = ask(self.estimator_, rows, groups).proba_row
+        return self._decide(_logit(proba_row), groups, self.strength_), proba_row
 
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, 2)
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(check_rows(self, self._features(X)))
-
-    def decision_function(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Log-odds of each row less the cut of its group: positive rows are above zero.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        log_odds = _log_odds(self.predict_proba(X))
-        groups = split_group_column(X, self.group_column, groups, required=False)[1]
-        if groups is None:
-            return log_odds
-        encoded = check_groups(groups, _num_samples(X))
-        return self._decide(log_odds, encoded, self.measure_, self.strength_)
-
-    def predict(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Predict the class of each row, in view of its group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            ``None``: each row is decided on its own.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        score_row = self.decision_function(X, groups)
-        return self.classes_[(score_row > 0).astype(np.intp)]
-
-    def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
-        """Mean over groups of the measure.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        score_row = self.decision_function(X, groups)
-        return self._mean_measure(y, score_row, self._groups_of(X, groups))
+    def _answer_groups(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
+    ) -> NDArray[Any]:
+        return self.rule_.combine(link(score_row), groups)  # the rows' labels vote
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = self._estimator().__sklearn_tags__().input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
+        take_rows_like(tags, self._estimator())
         tags.classifier_tags.multi_class = False
         return tags
 
 
-def _log_odds_of(model: Any, X: Rows) -> NDArray[Any]:
-    return _log_odds(model.predict_proba(X))
+def _log_odds(model: BaseEstimator, X: Rows, groups: Groups) -> NDArray[Any]:
+    return _logit(ask(model, X, groups).proba_row)
 
 
-def _log_odds(proba_row: NDArray[Any]) -> NDArray[Any]:
+def _logit(proba_row: NDArray[Any]) -> NDArray[Any]:
     return logit(np.clip(proba_row[:, 1], 1e-12, 1.0 - 1e-12))
+
+
+def _rows_alone(groups: Groups) -> bool:
+    return groups.n_groups == groups.n_rows
+
+
+def _may_be_empty(data: GroupedRows, measure: GroupMeasure) -> bool:
+    """Whether groups may be without positives; a row alone always may."""
+    some_are = bool((data.groups.sum(data.y_row) == 0).any())
+    skipped = getattr(measure, "without_positives", "count") == "skip"
+    return _rows_alone(data.groups) or (some_are and not skipped)

@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState
-from groupwise.boosting import Rounds, accepts_nan, boost, get_weak_learner
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting import LearnerLike, Rounds, boost
+from groupwise.boosting.learner_mixin import WeakLearnerMixin
 from groupwise.boosting.rounds import LEAST_ERROR, row_loss, step_size
 from groupwise.boosting.votes import cast, vote_proba
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.inputs import GroupedRows, check_choice, check_flag, check_number
 from groupwise.measures.base import BaseMeasureClassifier, StagedMeasureMixin
-from groupwise.metrics import GroupMean, GroupMeasure
+from groupwise.metrics import GroupMean, GroupMeasure, MeasureLike
 from groupwise.model_selection import WholeGroupShuffleSplit
-from groupwise.validation import GroupedRows
 
 __all__ = ["FocusedAdaBoostClassifier"]
 
@@ -62,7 +62,7 @@ class _FocusedRounds(Rounds):
         return error <= LEAST_ERROR
 
 
-class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
+class FocusedAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasureClassifier):
     r"""AdaBoost whose rows weigh by their group: the named improvement of AdaBoost.Group.
 
     .. math:: w_{ij} \propto \frac{c(y_{ij})}{m_i}\; e^{-\lambda E_i(f_t)}\;
@@ -103,7 +103,8 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    ensemble_ : object
+    measure_ : GroupMeasure
+    ensemble_ : Ensemble
     n_iter_ : int
         Rounds kept.
     estimator_weights_ : ndarray of shape (n_iter_,)
@@ -112,6 +113,11 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
         Of each round grown: ``"measure"``, the mean measure of the training groups; with
         ``early_stopping`` also ``"validation_measure"``, that of the groups held out.
     n_groups_ : int
+
+    Notes
+    -----
+    ``predict_proba`` is AdaBoost's estimate, for two classes :math:`1 / (1 + e^{-2f(x)})`: of the
+    weighted rows it was trained on, that is; costs and focus move it.
 
     References
     ----------
@@ -131,9 +137,9 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: LearnerLike = None,
         *,
-        measure: Any = "f1",
+        measure: MeasureLike = "f1",
         n_estimators: int = 100,
         focus: float = 1.0,
         cost: float = 1.0,
@@ -175,14 +181,10 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
         """
         self._check_parameters()
         data = self._check_training(X, y, groups)
-        n_classes = len(data.classes)
-        measure = self._measure(n_classes)
+        n_classes, measure = len(data.classes), self.measure_
         rng = check_random_state(self.random_state)
         train, held_out = self._parts(data, rng)
-        names = getattr(self, "feature_names_in_", None)
-        learner = get_weak_learner(
-            self.estimator, n_classes, hypotheses=self.hypotheses, feature_names=names
-        )
+        learner = self._weak_learner(n_classes, hypotheses=self.hypotheses)
         run = learner.bind(train.X).start(n_classes, rng, resample=False)
         log_cost = self._log_cost(train, n_classes)
         rounds = _FocusedRounds(measure, train.y_row, train.groups, n_classes, log_cost, self.focus)
@@ -226,21 +228,9 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, BaseMeasureClassifier):
         train, test = next(split.split(data.groups.codes, groups=data.groups.codes))
         return _take(data, train), _take(data, test)
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        r"""AdaBoost's estimate: for two classes :math:`1 / (1 + e^{-2f(x)})`.
-
-        Of the weighted rows it was trained on, that is: costs and focus move it.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return vote_proba(self.decision_function(X), 1.0 / (len(self.classes_) - 1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = accepts_nan(self.estimator)
-        return tags
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self.ensemble_.score(rows)
+        return score_row, vote_proba(score_row, 1.0 / (len(self.classes_) - 1))
 
 
 def _take(data: GroupedRows, rows: NDArray[np.intp]) -> GroupedRows:

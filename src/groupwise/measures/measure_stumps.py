@@ -33,8 +33,8 @@ class MeasureStumps(Recipe):
     Examples
     --------
     >>> from groupwise.measures import GroupAdaBoostClassifier, MeasureStumps
-    >>> GroupAdaBoostClassifier(MeasureStumps(), measure="f1")
-    GroupAdaBoostClassifier(estimator=MeasureStumps(), measure='f1')
+    >>> GroupAdaBoostClassifier(MeasureStumps(8))
+    GroupAdaBoostClassifier(estimator=MeasureStumps(max_thresholds=8))
     """
 
     def __init__(self, max_thresholds: int = 32):

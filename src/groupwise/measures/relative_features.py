@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from groupwise.groups import Groups
-from groupwise.validation import check_groups
+from groupwise._typing import Ids
+from groupwise.inputs import check_groups
 
 __all__ = ["add_relative_features"]
 
 
-def add_relative_features(X: ArrayLike, groups: ArrayLike | Groups | None) -> NDArray[Any]:
+def add_relative_features(X: ArrayLike, groups: Ids) -> NDArray[Any]:
     r"""Append each feature's standard score inside its group.
 
     :math:`z = (x - \bar x_i) / s_i` with the mean and standard deviation of the row's own group; 0

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, hstack, issparse
-from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise.boosting.votes import link
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.inputs import GroupedRows, check_choice, check_number
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.measures.separation import (
     AccuracyOracle,
@@ -23,7 +22,6 @@ from groupwise.measures.separation import (
 )
 from groupwise.metrics import Accuracy, FBeta, GroupMeasure, PrecisionAtK, ROCArea
 from groupwise.solvers.cutting_planes import Oracle, minimise
-from groupwise.validation import GroupedRows, check_rows
 
 __all__ = ["SVMPerfClassifier"]
 
@@ -70,10 +68,15 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         Duality gap over the objective: no plane is better by more.
     n_iter_ : int
         Cuts made.
+    measure_ : GroupMeasure
+        What ``score`` reports of each group.
     n_groups_ : int
 
     Notes
     -----
+    ``predict_proba`` is the logistic function of the score: above one half where it is positive,
+    not calibrated.
+
     Scale the features first. ``"group_f1"`` wants large groups or clear ones: in small noisy groups
     the bound on each group's loss is so loose that the best plane is zero, and ``fit`` warns. For
     ``"f1"`` a turn costs one product with ``X``, the sort of the negatives above -1 and a binary
@@ -136,7 +139,6 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         check_number("tol", self.tol, "(0, inf)")
         check_number("max_cuts", self.max_cuts, "[1, inf)", whole=True)
         data = self._check_training(X, y, groups)
-        self._check_two_classes()
         found = minimise(
             _with_ones(data.X), self._oracle(data), self.C, tol=self.tol, max_cuts=self.max_cuts
         )
@@ -176,31 +178,14 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         together = Groups(np.zeros(len(positive), dtype=np.intp))
         return GroupF1Oracle(positive, together if self.measure == "f1" else data.groups)
 
-    def _measure(self, n_classes: int) -> GroupMeasure:
+    def _resolve_measure(self) -> GroupMeasure:
         """What ``score`` reports of each group."""
         by_name = {"accuracy": Accuracy(), "precision_at_k": PrecisionAtK(), "roc_area": ROCArea()}
-        return by_name.get(self.measure, FBeta())
+        return by_name.get(str(self.measure), FBeta())
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score of each row.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        X = check_rows(self, self._features(X))
-        return X @ self.coef_[0] + self.intercept_[0]
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """The logistic function of the score: above one half where positive, not calibrated.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, 2)
-        """
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = rows @ self.coef_[0] + self.intercept_[0]
+        return score_row, link(score_row)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

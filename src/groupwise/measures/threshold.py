@@ -4,19 +4,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting.votes import link
 from groupwise.groups import Groups
-from groupwise.measures.base import BaseMeasureClassifier, fit_rows
+from groupwise.inputs import take_rows_like
+from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
-from groupwise.measures.held_out import held_out_scores
-from groupwise.metrics import GroupMean, GroupMeasure, MeasureLike
+from groupwise.measures.held_out import fit_rows, held_out_scores
+from groupwise.metrics import GroupMean, GroupMeasure, MeasureLike, ask
 from groupwise.model_selection import Splitter
-from groupwise.validation import check_rows
 
 __all__ = ["ThresholdTunedClassifier", "best_threshold"]
 
@@ -76,11 +75,18 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
     estimator_ : classifier
         Fitted to all groups.
     threshold_ : float
-        On the estimator's ``decision_function`` (or its probability of the second class).
+        On the estimator's ``decision_function`` (or its probability of the second class less one
+        half).
+    measure_ : GroupMeasure
     held_out_measure_ : float
         Mean measure of the held-out groups at the threshold; a little too good, as the threshold
         was chosen by it.
     n_groups_ : int
+
+    Notes
+    -----
+    ``decision_function`` is the estimator's score less the threshold, and ``predict_proba`` the
+    logistic function of that: above one half where it is positive, not calibrated.
 
     Examples
     --------
@@ -91,8 +97,6 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
     >>> clf.fit(u.X, u.y, groups=u.groups).threshold_ < 0  # positives are rare
     True
     """
-
-    _learns_from_groups = False
 
     def __init__(
         self,
@@ -125,49 +129,27 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         self : ThresholdTunedClassifier
         """
         data = self._check_training(X, y, groups)
-        self._check_two_classes()
-        measure = self._measure(2)
         rng = check_random_state(self.random_state)
         score_row = held_out_scores(self._estimator(), data, _score, cv=self.cv, random_state=rng)
         self.threshold_, self.held_out_measure_ = best_threshold(
-            data.y_row, score_row, data.groups, measure
+            data.y_row, score_row, data.groups, self.measure_
         )
-        self.estimator_ = fit_rows(self._estimator(), data.X, data.y_row, data.groups.codes, rng)
+        self.estimator_ = fit_rows(self._estimator(), data.X, data.y_row, data.groups, rng)
         return self
 
     def _estimator(self) -> BaseEstimator:
         return BoostedRowsClassifier() if self.estimator is None else self.estimator
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """The estimator's score of each row, less the threshold.
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return _score(self.estimator_, check_rows(self, self._features(X))) - self.threshold_
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """The logistic function of the decision: above one half where positive, not calibrated.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, 2)
-        """
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = _score(self.estimator_, rows, groups) - self.threshold_
+        return score_row, link(score_row)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = self._estimator().__sklearn_tags__().input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
+        take_rows_like(tags, self._estimator())
         tags.classifier_tags.multi_class = False
         return tags
 
 
-def _score(model: Any, X: MatrixLike) -> NDArray[Any]:
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(X))
-    return model.predict_proba(X)[:, 1]
+def _score(model: BaseEstimator, X: Rows, groups: Groups) -> NDArray[Any]:
+    return ask(model, X, groups).score_row

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import Ids
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_groups, check_known_classes, check_number
 from groupwise.metrics.measure import GroupMeasure, MeasureLike, get_measure
-from groupwise.validation import check_groups, check_known_classes
 
 __all__ = [
     "Aggregate",
@@ -79,6 +78,7 @@ class GroupMean(Aggregate):
 def bootstrap_interval(
     value_group: ArrayLike,
     *,
+    weight_group: ArrayLike | None = None,
     level: float = 0.95,
     n_draws: int = 2000,
     random_state: int | np.random.Generator | None = 0,
@@ -88,6 +88,8 @@ def bootstrap_interval(
     Parameters
     ----------
     value_group : array-like of shape (n_groups,)
+    weight_group : array-like of shape (n_groups,), default=None
+        How much a group counts in the mean: its rows, for a mean over rows. ``None``: all alike.
     level : float, default=0.95
     n_draws : int, default=2000
     random_state : int, numpy Generator or None, default=0
@@ -99,8 +101,10 @@ def bootstrap_interval(
     values = np.asarray(value_group, dtype=float)
     rng = np.random.default_rng(random_state)
     n_groups = len(values)
+    weights = np.ones(n_groups) if weight_group is None else np.asarray(weight_group, dtype=float)
     # one draw at a time: all of them at once would hold n_draws x n_groups numbers
-    means = [values[rng.integers(n_groups, size=n_groups)].mean() for _ in range(n_draws)]
+    draws = (rng.integers(n_groups, size=n_groups) for _ in range(n_draws))
+    means = [np.average(values[drawn], weights=weights[drawn]) for drawn in draws]
     return _middle(np.array(means), level)
 
 

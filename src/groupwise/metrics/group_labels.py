@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
 
 from groupwise._typing import Ids
-from groupwise.validation import check_groups
+from groupwise.inputs import check_groups
 
 __all__ = ["group_accuracy", "group_balanced_accuracy", "group_f1", "group_log_loss"]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from groupwise._typing import Ids
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.validation import check_groups
+from groupwise.inputs import check_groups
 
 __all__ = ["MEASURES", "CallableMeasure", "GroupMeasure", "MeasureLike", "get_measure"]
 

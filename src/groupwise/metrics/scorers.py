@@ -1,10 +1,9 @@
 """Scorers for scikit-learn's tools: of rows, of groups, of the target domain."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from inspect import signature
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,11 +14,16 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_flag
+from groupwise.inputs import (
+    check_choice,
+    check_flag,
+    check_groups,
+    check_known_classes,
+    find_target_rows,
+)
 from groupwise.metrics.aggregate import Aggregate, class_positions, get_aggregate
 from groupwise.metrics.measure import GroupMeasure, get_measure
 from groupwise.rules import Rule, get_rule
-from groupwise.validation import check_groups, check_known_classes
 
 __all__ = ["Scorer", "ask", "make_scorer"]
 
@@ -71,15 +75,13 @@ def ask(
     model, X = _final_step(estimator, X)
     if hasattr(model, "predictions"):
         return model.predictions(X, groups)
-    if hasattr(model, "predict_groups_proba"):  # TEMPORARY: until every estimator has predictions
-        return _OldPredictions(model, X, _groups_in(model, X, groups), get_rule(rule))
     return _RowPredictions(model, X, check_groups(groups, _num_samples(X)), get_rule(rule))
 
 
 def _final_step(estimator: Any, X: MatrixLike) -> tuple[Any, MatrixLike]:
     """Undo wrappers that pass no groups on: a search's best model, a pipeline's transformers."""
     while True:
-        if hasattr(estimator, "best_estimator_"):
+        if hasattr(estimator, "best_estimator_") and not hasattr(estimator, "predictions"):
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):
             if len(estimator) > 1:
@@ -125,36 +127,6 @@ class _RowPredictions:
     @property
     def y_group(self) -> NDArray[Any]:
         return self.classes[self.proba_group.argmax(axis=1)]
-
-
-class _OldPredictions(_RowPredictions):
-    """TEMPORARY: a group estimator without ``predictions``."""
-
-    @cached_property
-    def y_row(self) -> NDArray[Any]:
-        return np.asarray(self._with_groups("predict"))
-
-    @cached_property
-    def score_row(self) -> NDArray[Any]:
-        if hasattr(self.model, "decision_function"):
-            return np.asarray(self._with_groups("decision_function"))
-        return self.proba_row[:, 1] - 0.5 if len(self.classes) == 2 else self.proba_row
-
-    @cached_property
-    def proba_group(self) -> NDArray[Any]:
-        return self.model.predict_groups_proba(self.X, self.groups)
-
-    def _with_groups(self, name: str) -> Any:
-        method = getattr(self.model, name)
-        taken = "groups" in signature(method).parameters
-        return method(self.X, groups=self.groups) if taken else method(self.X)
-
-
-def _groups_in(model: Any, X: Any, groups: Ids) -> Groups:
-    """TEMPORARY: the groups of a table, as ``predictions`` finds them."""
-    if groups is None and getattr(model, "group_column", None) is not None:
-        groups = X[model.group_column]
-    return check_groups(groups, _num_samples(X))
 
 
 @dataclass(frozen=True, repr=False)
@@ -288,7 +260,7 @@ class _MeasureOfRowsScorer(Scorer):
 class _TargetScorer(_RowScorer):
     """A metric of the rows of one domain."""
 
-    target_domain: Any = None
+    target_domain: Hashable | None = None
 
     level = "target"
     requested = "domains"
@@ -297,9 +269,6 @@ class _TargetScorer(_RowScorer):
         self, estimator: Any, X: MatrixLike, y: ArrayLike, *, domains: Ids = None
     ) -> float:
         """Score a fitted model on the rows of the target domain among these."""
-        # TEMPORARY: to the top as soon as inputs.domains has find_target_rows
-        from groupwise.transfer.base import find_target_rows
-
         n_rows = _num_samples(X)
         encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
         rows = find_target_rows(encoded, self.target_domain, n_rows)
@@ -321,7 +290,7 @@ def make_scorer(
     greater_is_better: bool = True,
     aggregate: str | Aggregate = "mean",
     rule: str | Rule = "majority",
-    target_domain: Any = None,
+    target_domain: Hashable | None = None,
 ) -> Scorer:
     """Make a scorer that hands groups or domains on to the model and to the metric.
 

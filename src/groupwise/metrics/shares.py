@@ -6,7 +6,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.exceptions import GroupDataError
-from groupwise.validation import check_groups
+from groupwise.inputs import check_groups, class_counts
 
 __all__ = ["share_error"]
 
@@ -40,9 +40,6 @@ def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: 
     >>> share_error(["a", "b", "b", "b"], shares, [0, 0, 1, 1], classes=["a", "b"])
     0.125
     """
-    # TEMPORARY: to the top as soon as inputs.shares has class_counts
-    from groupwise.proportions._input import class_counts
-
     predicted = np.asarray(proba_group, dtype=float)
     encoded = check_groups(groups, _num_samples(y))
     counts, _ = class_counts(y, encoded, classes=classes)

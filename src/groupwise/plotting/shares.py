@@ -10,10 +10,9 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.groups import Groups
+from groupwise.inputs import check_groups, class_shares
 from groupwise.metrics import ask
 from groupwise.plotting.axes import figure_of, new_axes
-from groupwise.proportions import class_counts
-from groupwise.validation import check_groups
 
 __all__ = ["SharesDisplay"]
 
@@ -102,8 +101,7 @@ class SharesDisplay:
         ax : Axes, default=None
         """
         encoded: Groups = check_groups(groups, _num_samples(y))
-        counts, names = class_counts(y, encoded, classes=classes)
-        known = counts / encoded.sizes[:, None]
+        known, names = class_shares(y, encoded, classes=classes)
         return cls(known, proba_group, names, encoded.sizes).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> "SharesDisplay":

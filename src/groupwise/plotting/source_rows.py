@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from groupwise.groups import show
+from groupwise.inputs import check_groups
 from groupwise.plotting.axes import figure_of, new_axes
-from groupwise.validation import check_groups
 
 __all__ = ["SourceRowsDisplay"]
 

@@ -1,16 +1,16 @@
 """What happens to the source's weight, and to the error on the target, round by round."""
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.plotting.axes import figure_of
-from groupwise.transfer.base import find_target_rows
-from groupwise.validation import check_groups
+from groupwise.transfer.staged import StagedTransferMixin
 
 __all__ = ["SourceWeightDisplay"]
 
@@ -44,7 +44,7 @@ class SourceWeightDisplay:
     ['share of the weight', 'error on the target']
     """
 
-    def __init__(self, mass: ArrayLike, names: Any, errors: ArrayLike | None = None):
+    def __init__(self, mass: ArrayLike, names: Sequence[Hashable], errors: ArrayLike | None = None):
         self.mass: NDArray[Any] = np.asarray(mass, dtype=float)
         self.names = list(names)
         self.errors = None if errors is None else np.asarray(errors, dtype=float)
@@ -57,18 +57,18 @@ class SourceWeightDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: BaseEstimator,
-        X: "MatrixLike | None" = None,
+        estimator: StagedTransferMixin,
+        X: MatrixLike | None = None,
         y: ArrayLike | None = None,
         *,
         domains: Ids = None,
-        axes: Any = None,
+        axes: Sequence[Axes] | None = None,
     ) -> "SourceWeightDisplay":
         """Draw the domains' shares of a fitted model; with ``X`` and ``y`` its errors as well.
 
         Parameters
         ----------
-        estimator : fitted transfer classifier
+        estimator : fitted TrAdaBoostClassifier or MultiSourceTrAdaBoostClassifier
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features), default=None
         y : array-like of shape (n_rows,), default=None
         domains : array-like of shape (n_rows,), default=None
@@ -77,17 +77,14 @@ class SourceWeightDisplay:
         """
         errors = None
         if X is not None:
-            truth = np.asarray(y)
-            encoded = None if domains is None else check_groups(domains, len(truth), name="domains")
-            rows = find_target_rows(encoded, estimator.target, len(truth))
-            errors = [
-                np.mean(predicted[rows] != truth[rows]) for predicted in estimator.staged_predict(X)
-            ]
+            if y is None:
+                raise ValueError("y must be passed with X: errors need both")
+            errors = [1.0 - score for score in estimator.staged_score(X, y, domains)]
         return cls(estimator.history_["domain_mass"], estimator.domain_names_, errors).plot(
             axes=axes
         )
 
-    def plot(self, axes: Any = None) -> "SourceWeightDisplay":
+    def plot(self, axes: Sequence[Axes] | None = None) -> "SourceWeightDisplay":
         """Draw on the given axes (two with errors, one without), or on a new figure."""
         n_axes = 1 if self.errors is None else 2
         if axes is None:

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from groupwise._typing import Ids, MatrixLike, Rows
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number, dense
 from groupwise.presence.bags import Bags
-from groupwise.presence.base import BasePresenceClassifier, dense
+from groupwise.presence.base import BasePresenceClassifier
 
 __all__ = ["APRClassifier"]
 
@@ -116,11 +116,11 @@ class APRClassifier(BasePresenceClassifier):
         self.lower_, self.upper_ = _expand(rows[inside], low, high, self.tau, self.epsilon)
         return self
 
-    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+    def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
         """How far inside the rectangle a row lies, in shares of its sides; negative outside."""
-        rows = dense(X)[:, self.features_]
+        values = dense(rows)[:, self.features_]
         side = np.maximum(self.upper_ - self.lower_, np.finfo(float).tiny)
-        inside = np.minimum(rows - self.lower_, self.upper_ - rows) / side
+        inside = np.minimum(values - self.lower_, self.upper_ - values) / side
         return np.clip(inside.min(axis=1), -30.0, 30.0)
 
 

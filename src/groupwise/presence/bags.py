@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
+from groupwise.inputs import GroupedRows
 from groupwise.presence.canonical_order import canonical_order
-from groupwise.validation import GroupedRows
 
 __all__ = ["Bags", "make_bags"]
 

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from groupwise._typing import Rows
 from groupwise.boosting import HardLearner
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 from groupwise.presence.program.pool import WholePool
 from groupwise.presence.stumps import BoundStumps, Stumps, StumpSum
 from groupwise.recipes import Recipe

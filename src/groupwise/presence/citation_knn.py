@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 from groupwise.kernels.sets import hausdorff_distances
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
@@ -75,6 +75,7 @@ class CitationKNNClassifier(GroupScoreMixin, BasePresenceClassifier):
             raise ValueError("n_references and n_citers must be not both 0")
         bags = self._check_bags(X, y, groups)
         self._X, self._sets, self._positive = bags.X, bags.groups, bags.y_group == 1
+        self._n_references = self.n_references
         distance = hausdorff_distances(bags.X, bags.groups, bags.X, bags.groups).copy()
         np.fill_diagonal(distance, np.inf)
         # how near a newcomer has to be to come among the C nearest of each training group
@@ -82,11 +83,11 @@ class CitationKNNClassifier(GroupScoreMixin, BasePresenceClassifier):
         self._reach = np.sort(distance, axis=1)[:, at - 1] if at > 0 else np.full(len(distance), -1)
         return self
 
-    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
-        distance = hausdorff_distances(X, groups, self._X, self._sets)
+    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        distance = hausdorff_distances(rows, groups, self._X, self._sets)
         positive = self._positive
         vote = np.where(positive, 1.0, -1.0)
-        n_references = min(self.n_references, distance.shape[1])
+        n_references = min(self._n_references, distance.shape[1])
         nearest = np.argsort(distance, axis=1, kind="stable")[:, :n_references]
         total = vote[nearest].sum(axis=1) + (distance <= self._reach) @ vote
         count = n_references + (distance <= self._reach).sum(axis=1)

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 from groupwise.kernels.sets import mean_least_distances
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
@@ -83,5 +83,5 @@ class DissimilarityClassifier(GroupScoreMixin, BasePresenceClassifier):
     def _distances(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         return np.hstack(mean_least_distances(X, groups, self._X, self._sets))
 
-    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
-        return self.classifier_.decision_function(self._distances(X, groups))
+    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        return self.classifier_.decision_function(self._distances(rows, groups))

@@ -8,15 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.inputs.parameters import check_number
-from groupwise.presence.base import BasePresenceClassifier
-from groupwise.presence.candidates import (
-    Candidates,
+from groupwise.inputs import (
+    CandidateRows,
     candidates_of_labels,
     check_candidates,
-    find_background,
+    check_number,
     is_table,
 )
+from groupwise.presence.background import find_background
+from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.canonical_order import CanonicalOrder, canonical_order
 from groupwise.presence.program import (
     CutSettings,
@@ -32,7 +32,6 @@ from groupwise.presence.program import (
 )
 from groupwise.presence.stumps import Stumps
 from groupwise.rules import Presence
-from groupwise.validation import split_group_column
 
 __all__ = ["DPBoostClassifier"]
 
@@ -215,18 +214,18 @@ class DPBoostClassifier(BasePresenceClassifier):
         self._store_proof(solved)
         return self
 
-    def _check_candidates(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Candidates:
+    def _check_candidates(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> CandidateRows:
         """Check training data, with one candidate per group or a table of them."""
         if not is_table(y):
             return candidates_of_labels(self._check_training(X, y, groups))
-        features, groups = split_group_column(X, self.group_column, groups)
-        data = check_candidates(self, features, y, groups)
-        self.classes_, self.n_groups_ = data.classes, data.groups.n_groups
-        self._fitted_with_groups = groups is not None
+        X, groups = self._groups_to_fit(X, groups)
+        data = check_candidates(self, X, y, groups)
+        self.classes_ = data.classes
+        self._remember_groups(groups, data.groups)
         return data
 
     def _problem(
-        self, data: Candidates, ordered: CanonicalOrder, background: int | None
+        self, data: CandidateRows, ordered: CanonicalOrder, background: int | None
     ) -> Disjunctions:
         table = data.table[ordered.group]
         whole = np.zeros(len(table), dtype=bool)
@@ -242,8 +241,8 @@ class DPBoostClassifier(BasePresenceClassifier):
         self.n_columns_, self.n_nodes_ = len(solved.master.columns), solved.n_nodes
         self.duality_gap_ = abs(solved.certificate.relative_gap)
 
-    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
-        return self.ensemble_.score(X)
+    def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
+        return self.ensemble_.score(rows)
 
     def _proba(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
         return margin_proba(score)

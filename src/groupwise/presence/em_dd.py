@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number, dense
 from groupwise.presence.bags import Bags
-from groupwise.presence.base import BasePresenceClassifier, dense
+from groupwise.presence.base import BasePresenceClassifier
 
 __all__ = ["EMDDClassifier"]
 
@@ -113,9 +113,9 @@ class EMDDClassifier(BasePresenceClassifier):
         self.reach_ = _best_reach(nearest, bags.y_group == 1)
         return self
 
-    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
+    def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
         """How much nearer to the point a row is than the reach."""
-        return self.reach_ - _distance(dense(X), np.concatenate([self.point_, self.scale_]))
+        return self.reach_ - _distance(dense(rows), np.concatenate([self.point_, self.scale_]))
 
 
 def _distance(X: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,9 +8,9 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number, dense
 from groupwise.kernels.shared import shareable
-from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin, dense
+from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
 __all__ = ["FisherVectorClassifier"]
 
@@ -128,8 +128,8 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.where(length > 0, length, 1.0)
 
-    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
-        return self.classifier_.decision_function(self._vectors(X, groups))
+    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        return self.classifier_.decision_function(self._vectors(rows, groups))
 
 
 def fisher_vectors(

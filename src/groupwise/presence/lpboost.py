@@ -8,9 +8,9 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
+from groupwise.presence.background import find_background
 from groupwise.presence.base import BasePresenceClassifier
-from groupwise.presence.candidates import find_background
 from groupwise.presence.canonical_order import canonical_order
 from groupwise.presence.program import (
     Master,
@@ -155,8 +155,8 @@ class LPBoostClassifier(BasePresenceClassifier):
         self.duality_gap_ = abs(generated.point.solution.certificate.relative_gap)
         return self
 
-    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
-        return self.ensemble_.score(X)
+    def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
+        return self.ensemble_.score(rows)
 
     def _proba(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
         return margin_proba(score)

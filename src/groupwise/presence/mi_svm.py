@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.inputs import check_choice, check_number
 from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.repeated_svm import KernelPlane, RepeatedSVM, make_repeated_svm
@@ -54,7 +54,7 @@ class MISVMClassifier(BasePresenceClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-    plane_ : object
+    classifier_ : KernelPlane
         The machine of the last round.
     n_iter_ : int
         Rounds made.
@@ -130,11 +130,11 @@ class MISVMClassifier(BasePresenceClassifier):
         )
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
         weight = _class_weight(self.class_weight, self.classes_)
-        self.plane_, self.n_iter_ = choose(machine, bags, self.max_iter, weight)
+        self.classifier_, self.n_iter_ = choose(machine, bags, self.max_iter, weight)
         return self
 
-    def _score_rows(self, X: Rows) -> NDArray[np.float64]:
-        return self.plane_.score(X)
+    def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
+        return self.classifier_.score(rows)
 
 
 def _class_weight(

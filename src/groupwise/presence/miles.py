@@ -6,7 +6,7 @@ from sklearn.svm import LinearSVC
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 from groupwise.kernels import Kernel, fit_kernel
 from groupwise.kernels.sets import largest_similarity
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
@@ -104,8 +104,8 @@ class MILESClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.intercept_ = float(machine.intercept_[0])
         return self
 
-    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
+    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         if not len(self.coef_):
             return np.full(groups.n_groups, self.intercept_)
-        features = largest_similarity(self.kernel_, X, groups, self.rows_)
+        features = largest_similarity(self.kernel_, rows, groups, self.rows_)
         return features @ self.coef_ + self.intercept_

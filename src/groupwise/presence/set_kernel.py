@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.inputs import check_choice, check_number, dense
 from groupwise.kernels import Kernel, fit_kernel
 from groupwise.kernels.sets import set_kernel, set_norms
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
@@ -90,6 +90,7 @@ class SetKernelClassifier(GroupScoreMixin, BasePresenceClassifier):
         check_choice("kind", self.kind, ("normalised", "statistic"))
         check_number("C", self.C, "(0, inf)")
         bags = self._check_bags(X, y, groups)
+        self._kind = self.kind
         rows, sets = self._represent(bags.X, bags.groups)
         self.kernel_: Kernel = fit_kernel(self.kernel, self.width, rows)
         self._X, self._sets = rows, sets
@@ -100,17 +101,17 @@ class SetKernelClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.intercept_ = float(machine.intercept_[0])
         return self
 
-    def _represent(self, X: Rows, groups: Groups) -> tuple[Rows, Groups]:
+    def _represent(self, rows: Rows, groups: Groups) -> tuple[Rows, Groups]:
         """Rows in groups as they are, or one line of statistics per group."""
-        if self.kind == "normalised":
-            return X, groups
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        lines = np.hstack([-groups.max(-dense), groups.max(dense)])
+        if self._kind == "normalised":
+            return rows, groups
+        values = dense(rows)
+        lines = np.hstack([-groups.max(-values), groups.max(values)])
         return lines, Groups.singletons(len(lines))
 
     def _gram(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         cross = set_kernel(self.kernel_, rows, groups, self._X, self._sets)
         return cross / np.outer(set_norms(self.kernel_, rows, groups), self._norm)
 
-    def _score_groups(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
-        return self._gram(*self._represent(X, groups)) @ self.coef_ + self.intercept_
+    def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        return self._gram(*self._represent(rows, groups)) @ self.coef_ + self.intercept_

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from groupwise._typing import Rows
 from groupwise.boosting import HardLearner
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number, dense
 from groupwise.presence.program.pool import WholePool
 from groupwise.recipes import Recipe
 
@@ -46,7 +46,7 @@ class Stumps(HardLearner, Recipe):
     def bind(self, X: Rows) -> "BoundStumps":
         """Rank the rows in every feature."""
         check_number("max_thresholds", self.max_thresholds, "[1, inf)", whole=True, none=True)
-        rows = X if isinstance(X, np.ndarray) else X.toarray()
+        rows = dense(X)
         cuts = [_thresholds(rows[:, j], self.max_thresholds) for j in range(rows.shape[1])]
         return BoundStumps(rows, cuts)
 
@@ -150,9 +150,7 @@ class StumpSum:
     weight: NDArray[np.float64]
 
     def score(self, X: Rows) -> NDArray[np.float64]:
-        columns = X[:, self.feature]
-        columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
-        above = (columns > self.threshold).astype(np.float64)
+        above = (dense(X[:, self.feature]) > self.threshold).astype(np.float64)
         return above @ (2.0 * self.weight) - self.weight.sum(axis=0)
 
     def staged_score(self, X: Rows) -> Iterator[NDArray[np.float64]]:

@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
 from groupwise._compat import set_random_states
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
+from groupwise.groups import Groups
+from groupwise.inputs import check_flag
 from groupwise.presence.miles import MILESClassifier
 from groupwise.presence.set_kernel import SetKernelClassifier
-from groupwise.validation import check_rows
 
 __all__ = ["GroupVoteClassifier"]
 
@@ -24,7 +25,8 @@ class GroupVoteClassifier(BaseGroupClassifier):
     .. math:: P_i(c) = \frac1M \sum_{m=1}^M P_i^{(m)}(c)
 
     Methods that look at groups in different ways (kernels, embeddings, statistics) err on different
-    groups.
+    groups. The score of a row is its probability of the second class less that of the first; with
+    three or more classes, the probabilities themselves.
 
     Parameters
     ----------
@@ -81,43 +83,67 @@ class GroupVoteClassifier(BaseGroupClassifier):
         -------
         self : GroupVoteClassifier
         """
+        check_flag("scale", self.scale)
         members = self.estimators
         if members is None:
             members = [("miles", MILESClassifier()), ("sets", SetKernelClassifier())]
         if not members:
             raise ValueError("estimators must hold at least one (name, estimator) pair")
         data = self._check_training(X, y, groups)
-        dense = isinstance(data.X, np.ndarray)
-        self._scaler = StandardScaler(with_mean=dense).fit(data.X) if self.scale else None
+        centred = isinstance(data.X, np.ndarray)
+        self._scaler = StandardScaler(with_mean=centred).fit(data.X) if self.scale else None
         rows = self._scaled(data.X)
         labels = data.classes[data.y_row]
-        ids = None if groups is None and self.group_column is None else data.groups
         self.estimators_ = []
         for _, estimator in members:
             member = clone(estimator)
             if self.random_state is not None:
                 set_random_states(member, self.random_state)
-            self.estimators_.append(member.fit(rows, labels, groups=ids))
+            self.estimators_.append(member.fit(rows, labels, groups=data.groups))
         return self
 
     def _scaled(self, X: Rows) -> Rows:
         return X if self._scaler is None else self._scaler.transform(X)
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Mean of the members' class probabilities of each row."""
-        check_is_fitted(self)
-        rows = self._scaled(check_rows(self, self._features(X)))
-        return np.mean([member.predict_proba(rows) for member in self.estimators_], axis=0)
+    def _answer_rows(
+        self, rows: Rows, groups: Groups
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        scaled = self._scaled(rows)
+        members = [member.predict_proba(scaled, groups) for member in self.estimators_]
+        proba: NDArray[np.float64] = np.mean(members, axis=0)
+        return (proba[:, 1] - proba[:, 0] if proba.shape[1] == 2 else proba), proba
+
+    def _answer_groups(
+        self,
+        rows: Rows,
+        groups: Groups,
+        score_row: NDArray[np.float64],
+        proba_row: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        return self._mean_of_groups(rows, groups)
+
+    def _mean_of_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        scaled = self._scaled(rows)
+        members = [member.predict_groups_proba(scaled, groups) for member in self.estimators_]
+        return np.mean(members, axis=0)
 
     def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
-        """Mean of the members' class probabilities of each group."""
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        rows = self._scaled(check_rows(self, self._features(X)))
-        proba = [member.predict_groups_proba(rows, encoded) for member in self.estimators_]
-        return np.mean(proba, axis=0)
+        """Mean of the members' class probabilities of each group; they are not asked about rows.
 
-    def __sklearn_tags__(self) -> Any:
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        proba : ndarray of shape (n_groups, n_classes)
+            In the order of ``np.unique(groups)``, columns as in ``classes_``.
+        """
+        return self._mean_of_groups(*self._checked(X, groups, about_groups=True))
+
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

@@ -4,7 +4,6 @@ from groupwise.proportions.broadcast import broadcast
 from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
-from groupwise.proportions.inputs import EqualSharesWarning, class_counts
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
@@ -19,7 +18,6 @@ from groupwise.proportions.svm import SVMAOCClassifier
 
 __all__ = [
     "EasyLLPClassifier",
-    "EqualSharesWarning",
     "GraphAOCClassifier",
     "KNNAOCClassifier",
     "KernelCountClassifier",
@@ -31,6 +29,5 @@ __all__ = [
     "MeanMapClassifier",
     "SVMAOCClassifier",
     "broadcast",
-    "class_counts",
     "decode_counts",
 ]

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, Rows
-from groupwise.base import BaseGroupClassifier
+from groupwise.base import BaseGroupClassifier, Predictions
+from groupwise.exceptions import EqualSharesWarning
 from groupwise.groups import Groups
+from groupwise.inputs import ShareRows, check_shares, whole_counts
 from groupwise.metrics import share_error
 from groupwise.proportions.decode import decode_counts
-from groupwise.proportions.inputs import (
-    AggregateRows,
-    EqualSharesWarning,
-    check_aggregates,
-    whole_counts,
-)
+from groupwise.proportions.probabilities import RowProba
 from groupwise.rules import Rule, get_rule
-from groupwise.validation import check_rows, split_group_column
 
 __all__ = ["BaseProportionsClassifier"]
 
@@ -29,11 +26,11 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
     """Base of the classifiers that know how many rows of each class a group has.
 
     A subclass writes ``_learn(data)``, which gives the class probabilities of the training
-    rows, and ``_proba(X)``, those of any rows, both for the classes that some group has rows of; it
-    may write ``_shares(X, groups)``, which is the mean of its rows' probabilities otherwise. It has
-    constructor parameters ``classes`` and ``group_column``. Groups that all have the same
-    shares teach nothing about rows: such a fit warns (:class:`EqualSharesWarning`) and predicts the
-    shares.
+    rows, and ``_proba(X)``, those of any rows, both for the classes that some group has rows of.
+    The shares of a group are the mean of its rows' probabilities unless the subclass writes
+    ``_answer_groups``. It has constructor parameters ``classes`` and ``group_column``. Groups that
+    all have the same shares teach nothing about rows: such a fit warns
+    (:class:`groupwise.exceptions.EqualSharesWarning`) and predicts the shares.
 
     Attributes
     ----------
@@ -47,8 +44,9 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
     """
 
     classes: ArrayLike | None
+    rule_: Rule = get_rule("mean")
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> Self:
         """Fit to rows and the class counts of their groups.
 
         Parameters
@@ -66,12 +64,12 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         self : estimator
         """
         self._check_parameters()
-        X, groups = split_group_column(X, self.group_column, groups)
-        data = check_aggregates(self, X, y, groups, classes=self.classes)
+        X, groups = self._groups_to_fit(X, groups)
+        data = check_shares(self, X, y, groups, classes=self.classes)
+        data = replace(data, X=data.X.astype(np.float64, copy=False))
+        self._remember_groups(groups, data.groups)
         self.classes_ = data.classes
-        self.n_groups_ = data.groups.n_groups
         self.prior_ = data.prior
-        self._fitted_with_groups = groups is not None
         self._constant = data.all_shares_equal()
         self._present = data.present
         if self._constant:
@@ -82,11 +80,11 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
                 EqualSharesWarning,
                 stacklevel=2,
             )
-            proba_row = np.tile(self.prior_, (data.groups.n_rows, 1))
+            learned = self._prior_of_rows(data.groups.n_rows)
         else:
-            proba_row = self._expand(self._learn(data.only_present()))
-        self.transduction_proba_ = proba_row
-        self.transduction_ = self.classes_[proba_row.argmax(axis=1)]
+            learned = self._learn(data.only_present()).with_absent(self._present)
+        self.transduction_proba_ = learned.proba
+        self.transduction_ = self.classes_[learned.proba.argmax(axis=1)]
         self._codes_row = data.groups.codes
         self._counts_group = whole_counts(data.counts_group)
         return self
@@ -96,62 +94,65 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         """Refuse values that no data could make sense of."""
 
     @abstractmethod
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _learn(self, data: ShareRows) -> RowProba:
         """Fit; the class probabilities of the training rows."""
 
     @abstractmethod
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
+    def _proba(self, X: Rows) -> RowProba:
         """Class probabilities of checked rows."""
 
-    def _shares(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
-        """Class shares of the groups of checked rows."""
-        return groups.mean(self._proba(X))
+    def _prior_of_rows(self, n_rows: int) -> RowProba:
+        return RowProba.of_proba(np.tile(self.prior_, (n_rows, 1)))
 
-    def _rule(self) -> Rule:
-        return get_rule("mean")
+    def _checked(
+        self, X: MatrixLike, groups: Ids, *, about_groups: bool = False
+    ) -> tuple[Rows, Groups]:
+        """As in the base, with rows in double precision as in ``fit``."""
+        rows, encoded = super()._checked(X, groups, about_groups=about_groups)
+        return rows.astype(np.float64, copy=False), encoded
 
-    def _checked_features(self, X: MatrixLike) -> Rows:
-        check_is_fitted(self)
-        return check_rows(self, self._features(X)).astype(np.float64, copy=False)
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        if self._constant:
+            found = self._prior_of_rows(_num_samples(rows))
+        else:
+            found = self._proba(rows).with_absent(self._present)
+        return found.scores(), found.proba
 
-    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Class probabilities of each row.
+    def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
+        error = share_error(y, predictions.proba_group, predictions.groups, classes=self.classes_)
+        return 1.0 - error
+
+    def decision_function(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
+        """Logarithms of the rows' probabilities, finite also where these are zero.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Not used.
 
         Returns
         -------
-        proba : ndarray of shape (n_rows, n_classes)
+        score : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Two classes: the log-odds of the second. More: the log-probability of each.
         """
-        X = self._checked_features(X)
-        if self._constant:
-            return np.tile(self.prior_, (_num_samples(X), 1))
-        return self._expand(self._proba(X))
+        return super().decision_function(X, groups)
 
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
+    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
         """Share of each class in each group.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
 
         Returns
         -------
         shares : ndarray of shape (n_groups, n_classes)
             In the order of ``np.unique(groups)``, columns as in ``classes_``.
         """
-        rows = self._checked_features(X)
-        encoded = self._groups_of(X, groups)
-        if self._constant:
-            return np.tile(self.prior_, (encoded.n_groups, 1))
-        return self._expand(self._shares(rows, encoded))
-
-    def _expand(self, proba: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Columns for all classes; those that no group has rows of are zero."""
-        if self._present.all():
-            return proba
-        full = np.zeros((len(proba), len(self._present)))
-        full[:, self._present] = proba
-        return full
+        return super().predict_groups_proba(X, groups)
 
     def predict_group_counts(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
         """Expected number of rows of each class in each group (not rounded).
@@ -160,14 +161,15 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
 
         Returns
         -------
         counts : ndarray of shape (n_groups, n_classes)
             Lines sum to the groups' sizes; in the order of ``np.unique(groups)``.
         """
-        encoded = self._groups_of(X, groups)
-        return self.predict_groups_proba(X, encoded) * encoded.sizes[:, None]
+        found = self._predictions(*self._checked(X, groups, about_groups=True))
+        return found.proba_group * found.groups.sizes[:, None]
 
     def predict_transductive(self) -> NDArray[Any]:
         """Labels of the training rows that agree with every group's known counts.
@@ -200,7 +202,4 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         score : float
             1 is perfect.
         """
-        check_is_fitted(self)
-        encoded = self._groups_of(X, groups)
-        proba_group = self.predict_groups_proba(X, encoded)
-        return 1.0 - share_error(y, proba_group, encoded, classes=self.classes_)
+        return super().score(X, y, groups)

@@ -1,20 +1,22 @@
 """A table with one line per group, spread to the rows of the groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.proportions.inputs import as_counts
+from groupwise.inputs import as_counts
 
 __all__ = ["broadcast"]
 
 
-def broadcast(table: Any, groups: ArrayLike | Groups) -> Any:
+def broadcast(
+    table: pd.DataFrame | pd.Series | Mapping[Any, float], groups: ArrayLike | Groups
+) -> pd.DataFrame | NDArray[Any]:
     """Spread a table with one line per group to the rows of the groups.
 
     Parameters
@@ -62,11 +64,11 @@ def broadcast(table: Any, groups: ArrayLike | Groups) -> Any:
         raise GroupDataError(f"the table has lines without rows: {_some(extra)}")
     if isinstance(frame, pd.Series):
         return frame.to_numpy()[line][encoded.codes]
-    as_counts(frame.to_numpy(dtype=float)[line], encoded.sizes, encoded.names)
+    as_counts(frame.to_numpy(dtype=float)[line], encoded)
     return frame.iloc[line[encoded.codes]].reset_index(drop=True)
 
 
-def _some(names: Any) -> str:
+def _some(names: Sequence[Any] | NDArray[Any] | pd.Index) -> str:
     shown = [show(name) for name in list(names)[:5]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")

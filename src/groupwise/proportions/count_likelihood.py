@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.utils import check_random_state
 
 from groupwise.groups import Groups
+from groupwise.inputs import ShareRows, whole_counts
 from groupwise.kernels import FeaturePath, LandmarkFeatures, fit_kernel
 from groupwise.kernels.deformed import Whitening
 from groupwise.losses.proportions import CountLikelihoodLoss
-from groupwise.proportions.inputs import AggregateRows, whole_counts
-from groupwise.proportions.manifold import ManifoldSettings, feature_smoothness
+from groupwise.proportions.manifold import ManifoldSettings, feature_smoothness, kernel_features
 from groupwise.proportions.soft_labels import SLOPE, aggregate_targets
 from groupwise.solvers import solve_l2
 
@@ -44,14 +43,11 @@ class CountProblem:
     unit: float
 
     @classmethod
-    def build(cls, settings: ManifoldSettings, data: AggregateRows) -> "CountProblem":
+    def build(cls, settings: ManifoldSettings, data: ShareRows) -> "CountProblem":
         kernel = fit_kernel(settings.kernel, settings.width, data.X)
-        if settings.n_components is None:
-            features, phi = LandmarkFeatures.fit_transform(kernel, data.X)
-        else:
-            rng = check_random_state(settings.random_state)
-            features = LandmarkFeatures.sample(kernel, data.X, settings.n_components, rng)
-            phi = features.transform(data.X)
+        features, phi = kernel_features(
+            kernel, data.X, settings.n_components, settings.random_state
+        )
         sums = data.groups.sum(phi)
         smoothness = feature_smoothness(settings, features, data.X, data.groups, sums)
         whitening = FeaturePath(smoothness).at(settings.rho)
@@ -61,7 +57,7 @@ class CountProblem:
 
 
 def fit_counts(
-    problem: CountProblem, data: AggregateRows, part: NDArray[np.intp], alpha: float
+    problem: CountProblem, data: ShareRows, part: NDArray[np.intp], alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Fit to some of the groups.
 
@@ -99,7 +95,7 @@ def fit_counts(
 
 def choose_alpha(
     problem: CountProblem,
-    data: AggregateRows,
+    data: ShareRows,
     folds: list[NDArray[np.intp]],
     alphas: NDArray[np.float64],
 ) -> NDArray[np.float64]:
@@ -127,7 +123,7 @@ def _rows_of(groups: Groups, part: NDArray[np.intp]) -> tuple[NDArray[np.intp], 
 
 
 def _start(
-    problem: CountProblem, data: AggregateRows, part: NDArray[np.intp], sums: NDArray[np.float64]
+    problem: CountProblem, data: ShareRows, part: NDArray[np.intp], sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The least squares solution, soft labels turned to log-odds."""
     target = aggregate_targets(data)[part]

@@ -2,18 +2,16 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 
-from groupwise._typing import RandomState, Rows
-from groupwise.inputs.parameters import check_number
+from groupwise._typing import RandomState
+from groupwise.inputs import ShareRows
 from groupwise.proportions.base import BaseProportionsClassifier
-from groupwise.proportions.inputs import AggregateRows
-from groupwise.proportions.mean_operator import fit_mean_operator
+from groupwise.proportions.mean_operator import MeanOperatorMixin
 
 __all__ = ["EasyLLPClassifier"]
 
 
-class EasyLLPClassifier(BaseProportionsClassifier):
+class EasyLLPClassifier(MeanOperatorMixin, BaseProportionsClassifier):
     r"""Every row gets its group's share as label, corrected so that random groups do no harm.
 
     A row of group g counts as class c with the weight
@@ -29,17 +27,8 @@ class EasyLLPClassifier(BaseProportionsClassifier):
     ----------
     C : float, default=1.0
         Inverse of the penalty, as in scikit-learn's ``LogisticRegression``.
-    kernel : {"rbf", "linear"}, default="rbf"
-    width : float, default=1.0
-        Standard deviation of the Gaussian kernel, in medians of the distance between rows.
-    n_components : int, default=None
-        Number of landmarks of the kernel's features; ``None``: all rows, to 12,000.
-    classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
-    group_column : str, default=None
-        Name of the column of a DataFrame ``X`` that holds the group ids.
-    random_state : int, RandomState instance or None, default=None
-        For the choice of landmarks.
+    kernel, width, n_components, classes, group_column, random_state
+        As in :class:`MeanMapClassifier`.
 
     Attributes
     ----------
@@ -84,26 +73,11 @@ class EasyLLPClassifier(BaseProportionsClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_number("C", self.C, "(0, inf)")
-
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
-        self.function_, proba_row = fit_mean_operator(
-            data,
-            debiased_operator,
-            C=self.C,
-            kernel=self.kernel,
-            width=self.width,
-            n_components=self.n_components,
-            random_state=self.random_state,
-        )
-        return proba_row
-
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
-        return softmax(self.function_.values(X), axis=1)
+    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
+        return debiased_operator(phi, data)
 
 
-def debiased_operator(phi: NDArray[np.float64], data: AggregateRows) -> NDArray[np.float64]:
+def debiased_operator(phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
     """T with every row weighted by v of its group."""
     weight = data.sizes[:, None] * (data.shares_group - data.prior) + data.prior
     return weight.T @ data.groups.sum(phi)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import RandomState, Rows
+from groupwise._typing import MatrixLike, RandomState, Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 
 __all__ = ["Splitter", "check_cv", "draw_folds", "make_folds"]
 
@@ -20,11 +20,14 @@ class Splitter(Protocol):
     """A splitter of scikit-learn or of :mod:`groupwise.model_selection`."""
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]: ...
 
     def get_n_splits(
-        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> int: ...
 
 

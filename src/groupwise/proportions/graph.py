@@ -8,11 +8,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import ShareRows, check_number
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.folds import draw_folds
-from groupwise.proportions.inputs import AggregateRows
 from groupwise.proportions.soft_labels import SoftLabelMixin, aggregate_targets
 
 __all__ = ["GraphAOCClassifier"]
@@ -39,7 +38,7 @@ class GraphAOCClassifier(SoftLabelMixin, BaseProportionsClassifier):
     n_neighbors : int, default=5
         Training rows a new row takes its soft label from.
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -96,7 +95,7 @@ class GraphAOCClassifier(SoftLabelMixin, BaseProportionsClassifier):
             check_number("graph_weights", weight, "(0, inf)")
         check_number("n_neighbors", self.n_neighbors, "[1, inf)", whole=True)
 
-    def _fit_values(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _fit_values(self, data: ShareRows) -> NDArray[np.float64]:
         laplacian = (NeighbourGraph() if self.graph is None else self.graph).laplacian(data.X)
         target = aggregate_targets(data)
         prior = target.sum(axis=0) / data.groups.n_rows

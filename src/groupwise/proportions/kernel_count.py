@@ -1,16 +1,14 @@
 """The likelihood of the groups' counts, on kernel features."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from groupwise._typing import RandomState, Rows
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import ShareRows, check_number
 from groupwise.kernels import NeighbourGraph
-from groupwise.losses.base import link
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.count_likelihood import CountProblem, choose_alpha, fit_counts
 from groupwise.proportions.folds import Splitter, check_cv, make_folds
-from groupwise.proportions.inputs import AggregateRows
 from groupwise.proportions.manifold import (
     LAMBDAS,
     RHOS,
@@ -18,9 +16,9 @@ from groupwise.proportions.manifold import (
     Grid,
     ManifoldSettings,
     chosen,
-    default_widths,
     select,
 )
+from groupwise.proportions.probabilities import RowProba
 from groupwise.proportions.soft_labels import aggregate_targets
 
 __all__ = ["KernelCountClassifier"]
@@ -56,7 +54,7 @@ class KernelCountClassifier(BaseProportionsClassifier):
     n_components : int, default=None
         Number of landmarks; ``None``: all rows, to 12,000.
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -126,8 +124,7 @@ class KernelCountClassifier(BaseProportionsClassifier):
         return ManifoldSettings.of(self.get_params(deep=False))
 
     def _grid(self) -> Grid:
-        widths = default_widths(self.goal) if self.widths is None else self.widths
-        return Grid.of(self.kernel, widths, self.rhos, LAMBDAS)
+        return Grid.for_goal(self.goal, self.kernel, self.widths, self.rhos, LAMBDAS)
 
     def _check_parameters(self) -> None:
         self._grid()
@@ -138,7 +135,7 @@ class KernelCountClassifier(BaseProportionsClassifier):
         for alpha in self.alphas:
             check_number("alphas", alpha, "(0, inf)")
 
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _learn(self, data: ShareRows) -> RowProba:
         target_group = aggregate_targets(data)
         selection = select(
             self._settings(),
@@ -160,11 +157,7 @@ class KernelCountClassifier(BaseProportionsClassifier):
             problem, data, np.arange(data.groups.n_groups), self.alpha_
         )
         self.function_ = FeatureModel(problem.features, problem.whitening.weights(weights), bias)
-        return _proba(problem.phi @ weights + bias)
+        return RowProba.of_scores(problem.phi @ weights + bias)
 
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
-        return _proba(self.function_.values(X))
-
-
-def _proba(score_row: NDArray[np.float64]) -> NDArray[np.float64]:
-    return link(score_row[:, 0] if score_row.shape[1] == 1 else score_row)
+    def _proba(self, X: Rows) -> RowProba:
+        return RowProba.of_scores(self.function_.values(X))

@@ -1,14 +1,13 @@
 """AOC-kNN: neighbours vote with the shares of their groups."""
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.neighbors import NearestNeighbors
 
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import ShareRows, check_number
 from groupwise.proportions.base import BaseProportionsClassifier
-from groupwise.proportions.inputs import AggregateRows
+from groupwise.proportions.probabilities import RowProba
 
 __all__ = ["KNNAOCClassifier"]
 
@@ -25,7 +24,7 @@ class KNNAOCClassifier(BaseProportionsClassifier):
     ----------
     n_neighbors : int, default=5
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
 
@@ -71,7 +70,7 @@ class KNNAOCClassifier(BaseProportionsClassifier):
     def _check_parameters(self) -> None:
         check_number("n_neighbors", self.n_neighbors, "[1, inf)", whole=True)
 
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _learn(self, data: ShareRows) -> RowProba:
         if self.n_neighbors > data.groups.n_rows:
             raise GroupDataError(
                 f"n_neighbors={self.n_neighbors} is more than there are rows: "
@@ -81,6 +80,6 @@ class KNNAOCClassifier(BaseProportionsClassifier):
         self.neighbours_ = NearestNeighbors(n_neighbors=self.n_neighbors).fit(data.X)
         return self._proba(data.X)
 
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
+    def _proba(self, X: Rows) -> RowProba:
         nearest = self.neighbours_.kneighbors(X, return_distance=False)
-        return self.shares_row_[nearest].mean(axis=1)
+        return RowProba.of_proba(self.shares_row_[nearest].mean(axis=1))

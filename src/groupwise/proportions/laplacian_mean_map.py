@@ -4,19 +4,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import block_diag, coo_array, eye_array, kron
 from scipy.sparse.linalg import splu
-from scipy.special import softmax
 
-from groupwise._typing import RandomState, Rows
-from groupwise.inputs.parameters import check_number
+from groupwise._typing import RandomState
+from groupwise.inputs import ShareRows, check_number
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.base import BaseProportionsClassifier
-from groupwise.proportions.inputs import AggregateRows
-from groupwise.proportions.mean_operator import fit_mean_operator
+from groupwise.proportions.mean_operator import MeanOperatorMixin
 
 __all__ = ["LaplacianMeanMapClassifier"]
 
 
-class LaplacianMeanMapClassifier(BaseProportionsClassifier):
+class LaplacianMeanMapClassifier(MeanOperatorMixin, BaseProportionsClassifier):
     r"""Mean map with class means of each group's own, alike in groups that are alike.
 
     .. math:: \min_{\mu} \sum_g n_g \Big|\bar\phi_g - \sum_c \pi_{gc} \mu_{gc}\Big|^2
@@ -32,17 +30,8 @@ class LaplacianMeanMapClassifier(BaseProportionsClassifier):
         Inverse of the penalty, as in scikit-learn's ``LogisticRegression``.
     graph_weight : float, default=1.0
         :math:`\lambda`.
-    kernel : {"rbf", "linear"}, default="rbf"
-    width : float, default=1.0
-        Standard deviation of the Gaussian kernel, in medians of the distance between rows.
-    n_components : int, default=None
-        Number of landmarks of the kernel's features; ``None``: all rows, to 12,000.
-    classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
-    group_column : str, default=None
-        Name of the column of a DataFrame ``X`` that holds the group ids.
-    random_state : int, RandomState instance or None, default=None
-        For the choice of landmarks.
+    kernel, width, n_components, classes, group_column, random_state
+        As in :class:`MeanMapClassifier`.
 
     Attributes
     ----------
@@ -90,25 +79,10 @@ class LaplacianMeanMapClassifier(BaseProportionsClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_number("C", self.C, "(0, inf)")
+        super()._check_parameters()
         check_number("graph_weight", self.graph_weight, "(0, inf)")
 
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
-        self.function_, proba_row = fit_mean_operator(
-            data,
-            self._operator,
-            C=self.C,
-            kernel=self.kernel,
-            width=self.width,
-            n_components=self.n_components,
-            random_state=self.random_state,
-        )
-        return proba_row
-
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
-        return softmax(self.function_.values(X), axis=1)
-
-    def _operator(self, phi: NDArray[np.float64], data: AggregateRows) -> NDArray[np.float64]:
+    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
         means = local_class_means(
             data.groups.mean(phi), data.shares_group, data.sizes, self.graph_weight
         )

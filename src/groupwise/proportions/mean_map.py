@@ -2,18 +2,16 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 
-from groupwise._typing import RandomState, Rows
-from groupwise.inputs.parameters import check_number
+from groupwise._typing import RandomState
+from groupwise.inputs import ShareRows
 from groupwise.proportions.base import BaseProportionsClassifier
-from groupwise.proportions.inputs import AggregateRows
-from groupwise.proportions.mean_operator import fit_mean_operator
+from groupwise.proportions.mean_operator import MeanOperatorMixin
 
 __all__ = ["MeanMapClassifier"]
 
 
-class MeanMapClassifier(BaseProportionsClassifier):
+class MeanMapClassifier(MeanOperatorMixin, BaseProportionsClassifier):
     r"""Logistic regression whose class means are solved for from the group means.
 
     If rows of a class are alike in all groups, the mean of group g is
@@ -31,7 +29,7 @@ class MeanMapClassifier(BaseProportionsClassifier):
     n_components : int, default=None
         Number of landmarks of the kernel's features; ``None``: all rows, to 12,000.
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -79,26 +77,11 @@ class MeanMapClassifier(BaseProportionsClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_number("C", self.C, "(0, inf)")
-
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
-        self.function_, proba_row = fit_mean_operator(
-            data,
-            operator_of_class_means,
-            C=self.C,
-            kernel=self.kernel,
-            width=self.width,
-            n_components=self.n_components,
-            random_state=self.random_state,
-        )
-        return proba_row
-
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
-        return softmax(self.function_.values(X), axis=1)
+    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
+        return operator_of_class_means(phi, data)
 
 
-def operator_of_class_means(phi: NDArray[np.float64], data: AggregateRows) -> NDArray[np.float64]:
+def operator_of_class_means(phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
     """T from one mean per class, by least squares from the group means."""
     scale = np.sqrt(data.sizes)[:, None]
     mean_group = data.groups.mean(phi)

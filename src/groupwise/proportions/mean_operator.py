@@ -9,59 +9,51 @@ The mean operator T is all it needs of the labels; methods differ in how they es
 groups' shares. The problem is convex whatever T is.
 """
 
-from collections.abc import Callable
+from abc import abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
-from sklearn.utils import check_random_state
 
-from groupwise._typing import RandomState
-from groupwise.kernels import LandmarkFeatures, fit_kernel
-from groupwise.proportions.inputs import AggregateRows
-from groupwise.proportions.manifold import FeatureModel
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs import ShareRows, check_number
+from groupwise.kernels import fit_kernel
+from groupwise.proportions.manifold import FeatureModel, kernel_features
+from groupwise.proportions.probabilities import RowProba
 
-__all__ = ["fit_logistic", "fit_mean_operator"]
+__all__ = ["MeanOperatorMixin", "fit_logistic"]
 
 
-def fit_mean_operator(
-    data: AggregateRows,
-    estimate: Callable[[NDArray[np.float64], AggregateRows], NDArray[np.float64]],
-    *,
-    C: float,
-    kernel: str,
-    width: float,
-    n_components: int | None,
-    random_state: RandomState,
-) -> tuple[FeatureModel, NDArray[np.float64]]:
-    """Logistic regression on kernel features, with the mean operator that ``estimate`` gives.
+class MeanOperatorMixin:
+    """Logistic regression on kernel features, with an estimate of the mean operator.
 
-    Parameters
-    ----------
-    data : AggregateRows
-    estimate : callable
-        From features (n_rows, n_features) and the data to T, (n_classes, n_features).
-    C, kernel, width, n_components, random_state
-        As in :class:`MeanMapClassifier`.
-
-    Returns
-    -------
-    function : FeatureModel
-        The scores s.
-    proba_row : ndarray of shape (n_rows, n_classes)
-        Of the training rows.
+    Goes before :class:`BaseProportionsClassifier`. A subclass writes ``_operator(phi, data)``.
     """
-    fitted = fit_kernel(kernel, width, data.X)
-    if n_components is None:
-        features, phi = LandmarkFeatures.fit_transform(fitted, data.X)
-    else:
-        rng = check_random_state(random_state)
-        features = LandmarkFeatures.sample(fitted, data.X, n_components, rng)
-        phi = features.transform(data.X)
-    operator = estimate(phi, data)
-    weights, bias = fit_logistic(phi, operator, data.counts_group.sum(axis=0), C)
-    return FeatureModel(features, weights, bias), softmax(phi @ weights + bias, axis=1)
+
+    C: float
+    kernel: str
+    width: float
+    n_components: int | None
+    random_state: RandomState
+
+    @abstractmethod
+    def _operator(self, phi: NDArray[np.float64], data: ShareRows) -> NDArray[np.float64]:
+        """T, (n_classes, n_features), from features (n_rows, n_features) and groups' counts."""
+
+    def _check_parameters(self) -> None:
+        check_number("C", self.C, "(0, inf)")
+
+    def _learn(self, data: ShareRows) -> RowProba:
+        kernel = fit_kernel(self.kernel, self.width, data.X)
+        features, phi = kernel_features(kernel, data.X, self.n_components, self.random_state)
+        operator = self._operator(phi, data)
+        weights, bias = fit_logistic(phi, operator, data.counts_group.sum(axis=0), self.C)
+        self.function_ = FeatureModel(features, weights, bias)
+        return RowProba.of_scores(phi @ weights + bias)
+
+    def _proba(self, X: Rows) -> RowProba:
+        return RowProba.of_scores(self.function_.values(X))
 
 
 def fit_logistic(

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.inputs import ShareRows, check_choice, check_number, dense
 from groupwise.proportions.base import BaseProportionsClassifier
-from groupwise.proportions.inputs import AggregateRows
+from groupwise.proportions.probabilities import RowProba
 
 __all__ = ["MLPAOCClassifier"]
 
@@ -44,7 +43,7 @@ class MLPAOCClassifier(BaseProportionsClassifier):
     device : str, default=None
         Where to train: ``"cpu"``, ``"cuda"``, ...; ``None``: a GPU if there is one.
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -115,11 +114,11 @@ class MLPAOCClassifier(BaseProportionsClassifier):
         for size in self.hidden_layer_sizes:
             check_number("hidden_layer_sizes", size, "[1, inf)", whole=True)
 
-    def _learn(self, data: AggregateRows) -> NDArray[Any]:
+    def _learn(self, data: ShareRows) -> RowProba:
         from groupwise.proportions.torch_training import train_network
 
         rng = check_random_state(self.random_state)
-        rows = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+        rows = dense(data.X)
         self._centre = rows.mean(axis=0)
         self._scale = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
         sizes = [rows.shape[1], *self.hidden_layer_sizes, data.n_classes]
@@ -137,9 +136,8 @@ class MLPAOCClassifier(BaseProportionsClassifier):
         self.n_iter_, self.history_ = len(loss), {"loss": loss}
         return self._proba(data.X)
 
-    def _proba(self, X: Rows) -> NDArray[Any]:
-        rows = X if isinstance(X, np.ndarray) else X.toarray()
-        return softmax(forward(self.layers_, (rows - self._centre) / self._scale), axis=1)
+    def _proba(self, X: Rows) -> RowProba:
+        return RowProba.of_scores(forward(self.layers_, (dense(X) - self._centre) / self._scale))
 
 
 def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:

@@ -6,12 +6,11 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.inputs import ShareRows, check_choice, check_number, whole_counts
 from groupwise.kernels import check_dense, fit_kernel
 from groupwise.proportions.alternating_svm import alternate
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.exact_svm import solve_exact
-from groupwise.proportions.inputs import AggregateRows, whole_counts
 from groupwise.proportions.manifold import (
     LAMBDAS,
     Expansion,
@@ -20,6 +19,7 @@ from groupwise.proportions.manifold import (
     fit_selected,
     select,
 )
+from groupwise.proportions.probabilities import RowProba
 from groupwise.proportions.soft_labels import aggregate_targets, soft_label_proba
 
 __all__ = ["SVMAOCClassifier"]
@@ -54,7 +54,7 @@ class SVMAOCClassifier(BaseProportionsClassifier):
         Seconds for ``"exact"``; when they are over, the best labels so far are kept and
         ``gap_`` says what is not proven.
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -125,7 +125,7 @@ class SVMAOCClassifier(BaseProportionsClassifier):
         check_number("n_restarts", self.n_restarts, "[0, inf)", whole=True)
         check_number("time_limit", self.time_limit, "[0, inf]")
 
-    def _learn(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _learn(self, data: ShareRows) -> RowProba:
         check_dense(data.groups.n_rows, "rows")
         kernel = fit_kernel(self.kernel, self.width, data.X)
         gram = kernel(data.X, data.X)
@@ -148,17 +148,17 @@ class SVMAOCClassifier(BaseProportionsClassifier):
         self.function_ = Expansion(kernel, data.X[kept], weights[kept], bias)
         return soft_label_proba(gram[:, kept] @ weights[kept] + bias)
 
-    def _starts(self, data: AggregateRows, n_classes: int) -> list[NDArray[np.float64]]:
+    def _starts(self, data: ShareRows, n_classes: int) -> list[NDArray[np.float64]]:
         """Scores whose decoding the alternation begins with, (n_rows, n_classes) each."""
         settings, target = ManifoldSettings(kernel=self.kernel), aggregate_targets(data)
         grid = Grid.of(self.kernel, (self.width,), (0.0, 1.0, 100.0), LAMBDAS)
         rows, groups = data.X, data.groups
         selection = select(settings, rows, groups, target, grid, goal="transduction", cv=5)
         _, values_row = fit_selected(selection, settings, rows, groups, target)
-        guided = np.log(soft_label_proba(values_row) + 1e-300)
+        guided = np.log(soft_label_proba(values_row).proba + 1e-300)
         rng = check_random_state(self.random_state)
         shape = (data.groups.n_rows, n_classes)
         return [guided, *(rng.normal(size=shape) for _ in range(self.n_restarts))]
 
-    def _proba(self, X: Rows) -> NDArray[np.float64]:
+    def _proba(self, X: Rows) -> RowProba:
         return soft_label_proba(self.function_.values(X))

@@ -18,7 +18,13 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
 __all__ = ["group_loss", "train_network"]
 
 
-def group_loss(score: Any, place: Any, counts: Any, sizes: Any, loss: str) -> Any:
+def group_loss(
+    score: torch.Tensor,
+    place: torch.Tensor,
+    counts: torch.Tensor,
+    sizes: torch.Tensor,
+    loss: str,
+) -> torch.Tensor:
     """The loss of ``MLPAOCClassifier`` for a batch, as a torch scalar."""
     proba = torch.softmax(score, dim=1)
     sums = torch.zeros_like(counts).index_add(0, place, proba)
@@ -43,7 +49,7 @@ def train_network(
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    def tensor(values: NDArray[Any], dtype: Any = torch.float32) -> Any:
+    def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> torch.Tensor:
         return torch.as_tensor(values, dtype=dtype, device=device)
 
     rows, counts = tensor(X), tensor(counts_group)

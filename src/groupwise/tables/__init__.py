@@ -1,9 +1,8 @@
 """Tables in and out: one row a record, as files or as the answer to a query."""
 
-from groupwise.tables.columns import ColumnUse, choose_features
+from groupwise.tables.columns import ColumnUse, Schema, choose_features
 from groupwise.tables.errors import OptionError, TableError
 from groupwise.tables.read import LoadedTable, read_table
-from groupwise.tables.schema import Schema
 from groupwise.tables.write import write_table
 
 __all__ = [

@@ -1,5 +1,6 @@
 """Which kind of table a file is, and one reader per kind."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from groupwise.tables.errors import TableError
+from groupwise.tables.nesting import check_nesting
 
 __all__ = ["FORMATS", "Format", "compression_of", "detect_format"]
 
@@ -100,6 +102,7 @@ class _Rejoined:
 
 def _separator_in(header: bytes) -> str:
     """The separator that cuts the header into most columns; a comma if none does."""
+    header = re.sub(rb'"[^"]*"', b"", header)
     return max((",", "\t", ";", "|"), key=lambda mark: header.count(mark.encode()))
 
 
@@ -115,7 +118,9 @@ def _read_feather(stream: Any, _text: Sequence[str]) -> pa.Table:
 
 
 def _read_json_lines(stream: Any, _text: Sequence[str]) -> pa.Table:
-    return pyarrow.json.read_json(stream)
+    content = stream.read()
+    check_nesting(content)
+    return pyarrow.json.read_json(pa.BufferReader(content))
 
 
 FORMATS = {
@@ -148,6 +153,8 @@ def detect_format(path: Path | None, head: bytes) -> Format:
         return FORMATS["parquet"]
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return FORMATS["feather"]
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise TableError("is a zip or Excel file; save it as CSV or Parquet")
     suffix = _table_suffix(path)
     if suffix in _SUFFIXES:
         return FORMATS[_SUFFIXES[suffix]]

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from groupwise.tables.addresses import is_database, without_password
 from groupwise.tables.errors import TableError
 from groupwise.tables.formats import compression_of, detect_format
-from groupwise.tables.sql import is_database_url, run_query, without_password
+from groupwise.tables.sql import run_query
 
 __all__ = ["LoadedTable", "read_table"]
 
@@ -62,19 +64,25 @@ def read_table(
     TableError
         If there is no table to be had; the message names the source.
     """
-    name = without_password(str(source))
-    if sql is None and is_database_url(str(source)):
+    name = without_password(_as_text(str(source)))
+    if sql is None and is_database(str(source)) and not Path(source).exists():
         raise TableError(f"{name} is a database: say which rows with --sql")
     digest = hashlib.sha256()
     answer = None if sql is None else run_query(str(source), sql)
     try:
         if answer is not None:
             frame = _as_frame([answer])
-            return LoadedTable(frame, f"{name}: {sql}", _frame_fingerprint(frame))
+            shown = f"{name}: {without_password(sql or '')}"
+            return LoadedTable(frame, shown, _frame_fingerprint(frame))
         frame = _as_frame([_read_part(part, text, digest) for part in _parts(source)])
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error
     return LoadedTable(frame, name, digest.hexdigest())
+
+
+def _as_text(path: str) -> str:
+    """A path as it can be written into a file: Python marks bytes that the locale cannot read."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _parts(source: str | Path) -> list[Path | None]:
@@ -112,6 +120,8 @@ def _read_part(path: Path | None, text: Sequence[str], digest: Any) -> pa.Table:
 
 def _opened(path: Path | None) -> BinaryIO:
     if path is None:
+        if sys.stdin is None:
+            raise TableError("standard input is closed")
         return io.BufferedReader(_Raw(sys.stdin.buffer), 1 << 20)
     return path.open("rb")
 

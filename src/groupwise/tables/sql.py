@@ -1,6 +1,6 @@
 """The answer to a query against DuckDB, SQLite or PostgreSQL, as an Arrow table."""
 
-import re
+import json
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
@@ -8,53 +8,57 @@ from typing import Any
 
 import pyarrow as pa
 
+from groupwise.tables.addresses import check_address, is_database, passwords_in, without_password
 from groupwise.tables.errors import TableError
 
-__all__ = ["is_database_url", "run_query", "without_password"]
+__all__ = ["run_query"]
 
-_URL = re.compile(r"^postgres(ql)?://")
-_PASSWORD = re.compile(r"(?<=://)([^:/@]*):[^@]*@")
+_ONE_SELECT = "a query must be one SELECT (or WITH ... SELECT, VALUES)"
 
+# What a statement may do in SQLite: read columns, call functions, recurse. Not: attach, pragma, ...
+_SQLITE_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
+                   sqlite3.SQLITE_RECURSIVE}  # fmt: skip
+_SQLITE_FUNCTIONS_REFUSED = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 
-def is_database_url(source: str) -> bool:
-    """Whether this is the address of a PostgreSQL database."""
-    return bool(_URL.match(source))
+# Nothing is fetched or installed, and a query cannot change that.
+_DUCKDB_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_DUCKDB_LOCKS = ("set python_enable_replacements = false", "set lock_configuration = true")
 
-
-def without_password(source: str) -> str:
-    """The address as it may be shown.
-
-    Examples
-    --------
-    >>> without_password("postgresql://ann:secret@db/shop")
-    'postgresql://ann:***@db/shop'
-    """
-    return _PASSWORD.sub(r"\1:***@", source) if is_database_url(source) else source
+_DUCKDB_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE"}
+_DUCKDB_TABLE_FUNCTIONS = {
+    "generate_series", "glob", "parquet_scan", "range", "read_csv", "read_csv_auto", "read_json",
+    "read_json_auto", "read_ndjson", "read_ndjson_auto", "read_parquet", "read_text", "repeat",
+    "unnest",
+}  # fmt: skip
 
 
 def run_query(source: str, sql: str) -> pa.Table:
-    """Run a query that reads; the connection does not allow it to write.
+    """Run one SELECT; neither the statement nor the connection can write.
 
     Parameters
     ----------
     source : str
-        ``postgresql://...``, an SQLite file, a DuckDB file, or ``:memory:`` for a DuckDB without a
-        file, whose queries may read Parquet and CSV files.
+        ``postgresql://...`` or ``host=... dbname=...``, an SQLite file, a DuckDB file, or
+        ``:memory:`` for a DuckDB without a file, whose queries may read local Parquet, CSV and JSON
+        files. Queries of a database file see that file only.
     sql : str
 
     Raises
     ------
     TableError
-        If the driver is not installed, the database cannot be opened or the query is wrong.
+        If the driver is not installed, the database cannot be opened, or the query is wrong or
+        anything but one SELECT.
     """
-    name = without_password(source)
-    if is_database_url(source):
-        return _postgresql(source, name, sql)
-    if source != ":memory:" and not Path(source).is_file():
-        raise TableError(f"{name}: there is no such database file")
-    if source != ":memory:" and _is_sqlite(source):
-        return _sqlite(source, sql)
-    return _duckdb(source, sql)
+    if source == ":memory:":
+        return _duckdb(source, sql)
+    if Path(source).is_file():
+        return _sqlite(source, sql) if _is_sqlite(source) else _duckdb(source, sql)
+    if is_database(source):
+        return _postgresql(source, sql)
+    raise TableError(f"{without_password(source)}: there is no such database file")
 
 
 def _is_sqlite(source: str) -> bool:
@@ -66,11 +70,26 @@ def _sqlite(source: str, sql: str) -> pa.Table:
     try:
         connection = sqlite3.connect(f"{Path(source).resolve().as_uri()}?mode=ro", uri=True)
         try:
+            connection.execute("pragma trusted_schema = off")
+            connection.execute("pragma query_only = on")
+            connection.set_authorizer(_may)
             return _fetched(connection.execute(sql), source)
         finally:
             connection.close()
-    except sqlite3.Error as error:
-        raise TableError(f"{source}: {error}") from error
+    except (sqlite3.Error, sqlite3.Warning) as error:  # several statements are a Warning
+        reason = str(error)
+        if "not authorized" in reason or "one statement" in reason:
+            reason = f"{_ONE_SELECT}; {reason}"
+        raise TableError(f"{source}: {reason}") from error
+
+
+def _may(action: int, _first: str | None, function: str | None, *_: str | None) -> int:
+    """SQLite asks this of everything a statement would do."""
+    if action not in _SQLITE_ALLOWED:
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION and (function or "").lower() in _SQLITE_FUNCTIONS_REFUSED:
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK
 
 
 def _duckdb(source: str, sql: str) -> pa.Table:
@@ -80,29 +99,75 @@ def _duckdb(source: str, sql: str) -> pa.Table:
         raise TableError(
             f"{source}: DuckDB is not installed (pip install 'groupwise[sql]')"
         ) from error
+    in_memory = source == ":memory:"
+    config = _DUCKDB_CONFIG | ({} if in_memory else {"enable_external_access": "false"})
     try:
-        with duckdb.connect(source, read_only=source != ":memory:") as connection:
-            answer = connection.sql(sql)
-            if answer is None:
-                raise TableError(f"{source}: the query gives no rows and columns back")
-            return answer.to_arrow_table()
+        with duckdb.connect(source, read_only=not in_memory, config=config) as connection:
+            for lock in _DUCKDB_LOCKS:
+                connection.execute(lock)
+            kinds = [statement.type.name for statement in connection.extract_statements(sql)]
+            if kinds != ["SELECT"]:
+                raise TableError(f"{source}: {_ONE_SELECT}, got {', '.join(kinds) or 'nothing'}")
+            (tree,) = connection.execute("select json_serialize_sql(?)", [sql]).fetchall()[0]
+            _check_select(json.loads(tree), source)
+            return connection.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         raise TableError(f"{source}: {_first_line(error)}") from error
 
 
-def _postgresql(source: str, name: str, sql: str) -> pa.Table:
+def _check_select(tree: Any, source: str) -> None:
+    """Refuse what DuckDB hides in a SELECT: a COPY as a common table expression, say.
+
+    The grammar grows with every version, so what is known to read is listed, not what writes.
+    """
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, dict):
+            waiting.extend(part.values())
+            kind, function = str(part.get("type")), part.get("function")
+            if kind.endswith("_NODE") and kind not in _DUCKDB_NODES:
+                raise TableError(f"{source}: {_ONE_SELECT}, got a {kind.split('_')[0]} in it")
+            name = function.get("function_name") if isinstance(function, dict) else None
+            if kind == "TABLE_FUNCTION" and name not in _DUCKDB_TABLE_FUNCTIONS:
+                raise TableError(f"{source}: rows cannot be taken from the function {name}")
+
+
+def _postgresql(source: str, sql: str) -> pa.Table:
+    name = without_password(source)
     try:
         import psycopg
     except ImportError as error:
         raise TableError(
             f"{name}: psycopg is not installed (pip install 'groupwise[sql]')"
         ) from error
+    address = check_address(source)
     try:
-        with psycopg.connect(source, connect_timeout=10) as connection:
+        with psycopg.connect(address, connect_timeout=10) as connection:
             connection.read_only = True
-            return _fetched(connection.execute(sql.encode()), name)
+            # DECLARE ... CURSOR FOR takes a SELECT or VALUES only, without writing parts, and one
+            # statement: it is sent as a prepared one is
+            with connection.cursor(name="groupwise") as cursor:
+                cursor.itersize = 50_000
+                cursor.execute(sql.encode())
+                answer = _fetched(cursor, name)
+            connection.rollback()  # older servers let large objects be made in any transaction
+            return answer
     except psycopg.Error as error:
-        raise TableError(f"{name}: {_first_line(error)}") from error
+        reason = _hidden(_first_line(error), source)
+        if isinstance(error, psycopg.errors.SyntaxError | psycopg.errors.FeatureNotSupported):
+            reason = f"{reason} ({_ONE_SELECT})"
+        raise TableError(f"{name}: {reason}") from error
+
+
+def _hidden(message: str, source: str) -> str:
+    """A driver's message without any part of the address that is a password."""
+    for secret in passwords_in(source):
+        if len(secret) > 2:
+            message = message.replace(secret, "***")
+    return without_password(message)
 
 
 def _fetched(cursor: Any, name: str) -> pa.Table:

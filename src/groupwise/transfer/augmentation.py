@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse import hstack as sparse_hstack
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.boosting import Ensemble, LinearLearner
-from groupwise.transfer.base import TransferRows
+from groupwise.inputs import DomainRows
+from groupwise.transfer.learners import Learner
 from groupwise.transfer.weighted import WeightedTransferClassifier
-from groupwise.validation import check_rows
 
 __all__ = ["FeatureAugmentationClassifier"]
 
@@ -34,6 +33,8 @@ class FeatureAugmentationClassifier(WeightedTransferClassifier):
         As for :class:`WeightedTransferClassifier`.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
 
@@ -59,32 +60,21 @@ class FeatureAugmentationClassifier(WeightedTransferClassifier):
     """
 
     _always_needs_target = True
+    _learns_from_domains = True  # whatever the weighting
 
-    def _base(self) -> Any:
+    def _base(self) -> Learner:
         return LinearLearner("logistic") if self.estimator is None else self.estimator
 
     def _allows_nan(self) -> bool:
         return False
 
-    def _fit_once(self, data: TransferRows, weight_row: NDArray[np.float64]) -> Ensemble:
+    def _fit_once(self, data: DomainRows, weight_row: NDArray[np.float64]) -> Ensemble:
         self._n_domains = data.domains.n_groups
         self._target_code = int(data.domains.codes[np.argmax(data.is_target)])
         wide = augment(data.X, data.domains.codes, self._n_domains)
         return super()._fit_once(replace(data, X=wide, X_unlabeled=None), weight_row)
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score of each row, taken for a row of the target domain.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        rows = check_rows(self, self._features(X))
+    def _score_rows(self, rows: Rows) -> NDArray[Any]:
         codes = np.full(rows.shape[0], self._target_code)
         return self.ensemble_.score(augment(rows, codes, self._n_domains))
 

@@ -5,15 +5,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
-from groupwise.boosting import by_position
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
-from groupwise.transfer.target_selection import select_on_target
+from groupwise.transfer.learners import Learner
+from groupwise.transfer.model_selection import Folds
+from groupwise.transfer.target_selection import TargetSelection, fit_to_rows, select_on_target
 from groupwise.transfer.weighted import WeightedTransferClassifier
 from groupwise.transfer.weighting import TargetShare, Weighting, get_weighting
-from groupwise.validation import check_rows
 
 __all__ = ["BalancedTransferClassifier"]
 
@@ -35,6 +34,8 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         has fewer rows. ``None``: five folds, twice over.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
 
@@ -48,8 +49,9 @@ class BalancedTransferClassifier(BaseTransferClassifier):
 
     Examples
     --------
+    >>> from groupwise.boosting import LinearLearner
     >>> from groupwise.datasets.transfer import make_shifted_domains
-    >>> from groupwise.transfer import BalancedTransferClassifier, LinearLearner
+    >>> from groupwise.transfer import BalancedTransferClassifier
     >>> d = make_shifted_domains(random_state=0)
     >>> clf = BalancedTransferClassifier(LinearLearner(), target_domain="target", random_state=0)
     >>> sorted(clf.fit(d.X, d.y, domains=d.domains).selection_.errors)[:2]
@@ -58,11 +60,12 @@ class BalancedTransferClassifier(BaseTransferClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner = None,
         *,
         shares: tuple[float, ...] = (0.5, 0.3, 0.7, 0.1, 0.9),
-        cv: Any = None,
+        cv: Folds = None,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         class_weight: ClassWeight = None,
         random_state: RandomState = None,
     ):
@@ -70,6 +73,7 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         self.shares = shares
         self.cv = cv
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -79,8 +83,8 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "BalancedTransferClassifier":
         """Fit to labelled rows of the target and of other domains.
 
@@ -90,9 +94,9 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
             The domain of each row. ``None``: all rows are of the target.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             Rows of the target without labels, for a transductive learner.
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -106,7 +110,7 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         }
         weightings |= {name: get_weighting(name) for name in ("union", "target_only")}
         seed = rng.randint(2**31 - 1)
-        estimator = by_position(self.estimator, getattr(self, "feature_names_in_", None))
+        estimator = self._by_position(self.estimator)
         candidates = {
             name: WeightedTransferClassifier(
                 estimator,
@@ -117,25 +121,14 @@ class BalancedTransferClassifier(BaseTransferClassifier):
             )
             for name, weighting in weightings.items()
         }
-        self.selection_ = None
+        self.selection_: TargetSelection | None = None
         if data.n_source:
             self.selection_ = select_on_target(
                 candidates, data, self.target_domain, rng, cv=self.cv
             )
         best = candidates["union" if self.selection_ is None else self.selection_.chosen]
-        self.best_estimator_ = best.fit(**data.for_fit())
+        self.best_estimator_ = fit_to_rows(best, data)
         return self
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score of each row, taken for a row of the target domain, by ``best_estimator_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(check_rows(self, self._features(X)))
+    def _score_rows(self, rows: Rows) -> NDArray[Any]:
+        return self.best_estimator_.decision_function(rows)

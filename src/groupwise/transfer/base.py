@@ -1,189 +1,111 @@
 """What every transfer estimator shares: rows, their domains, and which domain counts."""
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, Rows
-from groupwise.boosting import accepts_nan
+from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, GroupMixin
+from groupwise.boosting import HistTrees, WeakLearner, accepts_nan
 from groupwise.boosting.protocol import Scores
-from groupwise.boosting.votes import decide
-from groupwise.exceptions import GroupDataError
+from groupwise.boosting.votes import decide, vote_proba
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.groups import Groups, show
-from groupwise.inputs.parameters import check_choice, check_number
-from groupwise.validation import check_grouped_rows, check_groups, check_rows
+from groupwise.inputs import (
+    DomainRows,
+    check_choice,
+    check_domains,
+    check_groups,
+    check_labels,
+    check_number,
+    check_rows,
+    check_totals,
+    find_target_rows,
+    split_column,
+)
+from groupwise.inputs.rows import remember_features
+from groupwise.rules import MajorityVote
+from groupwise.transfer.learners import Learner, get_transfer_learner, without_names
 
 __all__ = [
     "BaseTransferClassifier",
     "BaseTransferRegressor",
+    "ClassWeight",
     "TransferMixin",
-    "TransferRows",
     "check_class_weight",
     "class_weighted",
-    "domain_shares",
-    "find_target_rows",
+    "log_odds_proba",
 ]
 
 
-@dataclass(frozen=True)
-class TransferRows:
-    """Checked training data: rows, labels, domains, and which rows are of the target.
+class TransferMixin(GroupMixin):
+    """Domains in ``fit`` and ``score``, where other estimators have groups.
 
-    Attributes
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
-    y_row : ndarray of shape (n_rows,)
-        Class codes, or values for regression.
-    domains : Groups
-        One domain if none were given.
-    is_target : ndarray of bool of shape (n_rows,)
-    weight_row : ndarray of shape (n_rows,)
-        The caller's ``sample_weight``, all of it positive.
-    classes : ndarray of shape (n_classes,)
-        Empty for regression.
-    X_unlabeled : {ndarray, sparse matrix} or None
+    Its estimators learn from single rows, so groups come in only when a fitted model is asked.
+    ``domains`` is requested by default in scikit-learn's metadata routing.
     """
 
-    X: Rows
-    y_row: NDArray[Any]
-    domains: Groups
-    is_target: NDArray[np.bool_]
-    weight_row: NDArray[np.float64]
-    classes: NDArray[Any]
-    X_unlabeled: "Rows | None" = None
+    __metadata_request__fit = {"groups": UNUSED, "domains": True}  # noqa: RUF012
+    __metadata_request__score = {"groups": UNUSED, "domains": True}  # noqa: RUF012
 
-    @property
-    def n_source(self) -> int:
-        return int(np.count_nonzero(~self.is_target))
+    _learns_from_groups = False
+    #: Whether a fit without domains is another model than a fit with them.
+    _learns_from_domains = True
 
-    def for_fit(self) -> dict[str, Any]:
-        """The arguments of the ``fit`` of another transfer classifier."""
-        unlabeled = {} if self.X_unlabeled is None else {"X_unlabeled": self.X_unlabeled}
-        return {
-            "X": self.X,
-            "y": self.classes[self.y_row],
-            "domains": self.domains.spread(self.domains.names) if self.n_source else None,
-            "sample_weight": self.weight_row,
-            **unlabeled,
-        }
-
-    def take(self, rows: NDArray[Any]) -> "TransferRows":
-        """The same for some of the rows."""
-        return replace(
-            self,
-            X=self.X[rows],
-            y_row=self.y_row[rows],
-            domains=Groups(self.domains.spread(self.domains.names)[rows]),
-            is_target=self.is_target[rows],
-            weight_row=self.weight_row[rows],
-        )
-
-
-def find_target_rows(
-    domains: Groups | None, target_domain: Hashable | None, n_rows: int
-) -> NDArray[np.bool_]:
-    """Which rows are of the target domain; without domains, all of them.
-
-    Raises
-    ------
-    GroupDataError
-        If ``target_domain`` does not say which of several domains is meant, or names none of them.
-    """
-    if domains is None:
-        return np.ones(n_rows, dtype=bool)
-    if target_domain is None:
-        if domains.n_groups > 1:
-            raise GroupDataError(
-                f"target_domain must name one of the domains {_listed(domains)}, got None"
-            )
-        return np.ones(n_rows, dtype=bool)
-    position = [code for code, name in enumerate(domains.names) if name == target_domain]
-    if not position:
-        raise GroupDataError(
-            f"there is no row of the target domain {show(target_domain)}; domains holds "
-            f"{_listed(domains)}"
-        )
-    return domains.codes == position[0]
-
-
-def domain_shares(weight_row: NDArray[Any], is_target: NDArray[np.bool_], share: float) -> NDArray:
-    """Scale weights so that the target has this share of a total of 1; all of it if it is alone."""
-    if is_target.all():
-        return weight_row / weight_row.sum()
-    mass = np.where(is_target, share, 1.0 - share)
-    total = np.where(is_target, weight_row[is_target].sum(), weight_row[~is_target].sum())
-    return weight_row * mass / total
-
-
-def _listed(domains: Groups) -> str:
-    names = [show(name) for name in domains.names[:8]]
-    return "[" + ", ".join(names) + (", ..." if domains.n_groups > 8 else "") + "]"
-
-
-class TransferMixin:
-    """Domains in and target rows out, for classifiers and regressors alike."""
-
-    __metadata_request__fit = {"domains": True, "X_unlabeled": True}  # noqa: RUF012
-    __metadata_request__score = {"domains": True}  # noqa: RUF012
-
+    domain_column: str | None = None
     target_domain: Hashable | None
+    target_domain_: Hashable | None
 
-    def _target_rows(self, domains: Ids, n_rows: int) -> NDArray[np.bool_]:
-        encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
-        return find_target_rows(encoded, self.target_domain, n_rows)
+    def _domains_to_fit(self, X: MatrixLike, domains: Ids) -> tuple[Any, Ids]:
+        """Features and domains of training data; says where there are no domains."""
+        X, domains = split_column(X, self.domain_column, domains, name="domain")
+        if domains is None and self._learns_from_domains:
+            only = show(0 if self.target_domain is None else self.target_domain)
+            warnings.warn(
+                f"{type(self).__name__}.fit got no domains and takes every row for one of the "
+                "target: were they lost on the way? Ways out: "
+                "sklearn.set_config(enable_metadata_routing=True), or domain_column= with the ids "
+                f"in X; domains=[{only}] * len(X) says that all rows are meant to be of the target",
+                GroupsLostWarning,
+                stacklevel=4,
+            )
+        return X, domains
 
-    def _features(self, X: MatrixLike) -> MatrixLike:
-        return X
+    def _checked(
+        self, X: MatrixLike, groups: Ids, *, about_groups: bool = False
+    ) -> tuple[Rows, Groups]:
+        check_is_fitted(self)
+        X, _ = split_column(X, self.domain_column, None, name="domain", required=False)
+        return super()._checked(X, groups, about_groups=about_groups)
 
-    def _with_domains(
-        self,
-        rows: tuple[Rows, NDArray[Any], NDArray[Any]],
-        domains: Ids,
-        sample_weight: ArrayLike | None,
-        X_unlabeled: "MatrixLike | None",
-        need_target: bool,
-    ) -> TransferRows:
-        """Add to checked (X, y, classes) what transfer knows beyond them."""
-        X, y_row, classes = rows
+    def _target_rows(self, X: MatrixLike, domains: Ids) -> NDArray[np.bool_]:
+        """Which rows a fitted model is judged by; without domains, all of them."""
+        check_is_fitted(self)
+        _, domains = split_column(X, self.domain_column, domains, name="domain", required=False)
         n_rows = _num_samples(X)
-        weight_row = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
-        )
-        encoded = (
-            Groups(np.zeros(n_rows, dtype=int))
-            if domains is None
-            else check_groups(domains, n_rows, name="domains")
-        )
-        given, target = None if domains is None else encoded, self.target_domain
-        if need_target or target is None or target in encoded.names.tolist():
-            is_target = find_target_rows(given, target, n_rows)
-        else:
-            is_target = np.zeros(n_rows, dtype=bool)
-        if X_unlabeled is not None:
-            X_unlabeled = check_rows(self, X_unlabeled)
-        data = TransferRows(X, y_row, encoded, is_target, weight_row, classes, X_unlabeled)
-        if not weight_row.all():  # a row of weight zero is no row
-            data = data.take(np.flatnonzero(weight_row))
-            if need_target and not data.is_target.any():
-                raise GroupDataError("every row of the target domain has sample_weight 0")
-        return data
+        encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
+        return find_target_rows(encoded, self.target_domain_, n_rows)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
-        return tags
+    def _score_on_target(
+        self,
+        metric: Callable[..., float],
+        y: ArrayLike,
+        predicted: NDArray[Any],
+        is_target: NDArray[np.bool_],
+        sample_weight: ArrayLike | None,
+    ) -> float:
+        weight = None if sample_weight is None else np.asarray(sample_weight)[is_target]
+        truth = np.asarray(y)[is_target]
+        return float(metric(truth, predicted[is_target], sample_weight=weight))
 
 
 ClassWeight = str | Mapping[Any, float] | None
@@ -212,73 +134,157 @@ def class_weighted(
     return weight_row * np.array([class_weight.get(c, 1.0) for c in classes.tolist()])[y_row]
 
 
-class BaseTransferClassifier(TransferMixin, ClassifierMixin, BaseEstimator):
+def log_odds_proba(score: NDArray[Any]) -> NDArray[Any]:
+    r"""Class probabilities from :math:`F = \sum_t \ln(1/\beta_t) (2 h_t - 1)`.
+
+    For two classes :math:`1/(1 + e^{-F(x)})`, AdaBoost's estimate; for more that of SAMME.
+    """
+    return vote_proba(score, 0.5 if score.ndim == 1 else 1.0 / (score.shape[1] - 1))
+
+
+class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
     """Base of the transfer classifiers.
 
-    A subclass has a constructor parameter ``target_domain``, writes ``fit`` (through
-    :meth:`_check_training`) and stores ``ensemble_`` or writes ``decision_function``. ``domains``
-    is requested by default in scikit-learn's metadata routing, in ``fit`` and ``score``.
+    A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
+    ``fit`` (through :meth:`_check_training`) and stores ``ensemble_`` or writes
+    :meth:`_score_rows`.
     """
 
-    estimator: Any
-    classes_: NDArray[Any]
+    __metadata_request__fit = {"X_unlabeled": True}  # noqa: RUF012
+
+    estimator: Learner
     ensemble_: Scores
 
-    def _check_training(
+    @abstractmethod
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
+    ) -> Self:
+        """Fit to labelled rows of the target and of other domains."""
+
+    def _check_training(  # type: ignore[override]  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
         domains: Ids,
         sample_weight: ArrayLike | None = None,
-        X_unlabeled: "MatrixLike | None" = None,
+        X_unlabeled: MatrixLike | None = None,
         *,
         need_target: bool = True,
-    ) -> TransferRows:
-        """Check the data and store what every fitted model knows of it."""
-        rows = check_grouped_rows(self, X, y, None)  # domains are checked under their own name
-        data = self._with_domains(
-            (rows.X, rows.y_row, rows.classes), domains, sample_weight, X_unlabeled, need_target
+    ) -> DomainRows:
+        """Check training data and store what every fitted model knows of them."""
+        X, domains = self._domains_to_fit(X, domains)
+        trial = copy(self)  # remembers the features before all is checked
+        rows = check_labels(trial, X, y, None, one_label_per_group=False)
+        if X_unlabeled is not None:
+            X_unlabeled, _ = split_column(
+                X_unlabeled, self.domain_column, None, name="domain", required=False
+            )
+            X_unlabeled = check_rows(trial, X_unlabeled)
+        data = check_domains(
+            rows.X,
+            rows.y_row,
+            rows.classes,
+            domains,
+            target_domain=self.target_domain,
+            sample_weight=sample_weight,
+            X_unlabeled=X_unlabeled,
+            need_target=need_target,
         )
-        self.classes_ = rows.classes
         if len(np.unique(data.y_row)) < 2:
             raise GroupDataError(
                 "the rows with sample_weight above 0 hold one class only; "
                 "a classifier needs at least two"
             )
+        remember_features(self, X)
+        self.classes_ = rows.classes
+        self.target_domain_ = self.target_domain
         return data
+
+    @property
+    def _splits_on_categories(self) -> bool:  # type: ignore[override]  # of the learner
+        return isinstance(getattr(self, "estimator", None), HistTrees)
+
+    @property
+    def _largest_value(self) -> float:  # type: ignore[override]  # of the learner
+        return np.inf if self._splits_on_categories else GroupMixin._largest_value
 
     def _allows_nan(self) -> bool:
         return accepts_nan(self.estimator)
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score of each row, taken for a row of the target domain.
+    def _by_position(self, estimator: Learner) -> Learner:
+        """A learner for checked rows, whose columns have lost their names."""
+        categories = getattr(self, "_categories", None)
+        return without_names(estimator, getattr(self, "feature_names_in_", None), categories)
+
+    def _learner(
+        self, data: DomainRows, estimator: Learner, *, hypotheses: str = "hard"
+    ) -> WeakLearner:
+        """The weak learner for these rows; it is handed the unlabelled ones too."""
+        return get_transfer_learner(
+            self._by_position(estimator),
+            len(data.classes),
+            hypotheses=hypotheses,
+            X_unlabeled=data.X_unlabeled,
+        )
+
+    def _score_rows(self, rows: Rows) -> NDArray[Any]:
+        """Scores of checked rows, taken for rows of the target."""
+        return self.ensemble_.score(rows)
+
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        score_row = self._score_rows(rows)
+        return score_row, log_odds_proba(score_row)
+
+    def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
+        """Class codes of rows; a tie of two classes goes to the second."""
+        return decide(score_row)
+
+    def _answer_groups(
+        self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
+    ) -> NDArray[Any]:
+        return MajorityVote().count(self._label_rows(score_row, proba_row), proba_row, groups)
+
+    def predict_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
+        r"""Class probabilities of each row, taken for a row of the target domain.
+
+        Two classes: the logistic function :math:`1/(1 + e^{-F(x)})` of the score F; K classes:
+        the softmax of :math:`F(x) / (K - 1)`. For boosted votes this is AdaBoost's estimate; it is
+        not calibrated.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Not used: rows are predicted one by one.
 
         Returns
         -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        proba : ndarray of shape (n_rows, n_classes)
         """
-        check_is_fitted(self)
-        return self.ensemble_.score(check_rows(self, self._features(X)))
+        return super().predict_proba(X, groups)
 
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
+    def predict(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
         """Predict the class of each row; a tie of two classes goes to the second.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Not used: rows are predicted one by one.
 
         Returns
         -------
         y : ndarray of shape (n_rows,)
         """
-        check_is_fitted(self)
-        return self.classes_[decide(self.decision_function(X))]
+        return super().predict(X, groups)
 
-    def score(
+    def score(  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
@@ -292,65 +298,71 @@ class BaseTransferClassifier(TransferMixin, ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
-            Rows of other domains do not count. ``None``: all rows are of the target.
+            Rows of other domains do not count. ``None``: all rows are of the target (or
+            ``domain_column`` holds the domains).
         sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
         accuracy : float
         """
-        rows = self._target_rows(domains, _num_samples(X))
-        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-        return float(
-            accuracy_score(np.asarray(y)[rows], self.predict(X)[rows], sample_weight=weight)
-        )
+        is_target = self._target_rows(X, domains)
+        return self._score_on_target(accuracy_score, y, self.predict(X), is_target, sample_weight)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allows_nan()
         return tags
 
 
-class BaseTransferRegressor(TransferMixin, RegressorMixin, BaseEstimator):
-    """Base of the transfer regressors; the same contract as the classifiers'."""
+class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
+    """Base of the transfer regressors; a group's number is the mean of its rows'.
 
-    __metadata_request__fit = {"domains": True}  # noqa: RUF012
+    A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
+    ``fit`` (through :meth:`_check_training`) and ``_answer_rows``.
+    """
 
-    def _check_training(
+    target_ = "mean"
+
+    def _check_training(  # type: ignore[override]  # domains in the place of groups
         self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None
-    ) -> TransferRows:
-        """Check the data."""
-        rows, y_row = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True
+    ) -> DomainRows:
+        """Check training data and store what every fitted model knows of them."""
+        X, domains = self._domains_to_fit(X, domains)
+        rows = check_totals(copy(self), X, y, None, target="mean")
+        data = check_domains(
+            rows.X,
+            rows.y_row,
+            np.empty(0),
+            domains,
+            target_domain=self.target_domain,
+            sample_weight=sample_weight,
         )
-        known = rows, np.asarray(y_row, dtype=float), np.empty(0)
-        return self._with_domains(known, domains, sample_weight, None, True)
+        remember_features(self, X)
+        self.target_domain_ = self.target_domain
+        return data
 
-    @abstractmethod
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Predict the value of each row."""
-
-    def score(
+    def score(  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
         domains: Ids = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Coefficient of determination on the target domain's rows.
+        """Coefficient of determination R² on the target domain's rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
-            Rows of other domains do not count. ``None``: all rows are of the target.
+            Rows of other domains do not count. ``None``: all rows are of the target (or
+            ``domain_column`` holds the domains).
         sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
         r2 : float
         """
-        rows = self._target_rows(domains, _num_samples(X))
-        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-        return float(r2_score(np.asarray(y)[rows], self.predict(X)[rows], sample_weight=weight))
+        is_target = self._target_rows(X, domains)
+        return self._score_on_target(r2_score, y, self.predict(X), is_target, sample_weight)

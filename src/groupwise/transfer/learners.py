@@ -1,25 +1,29 @@
 """Weak learners as transfer takes them, and the weights they start from."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
 from groupwise._typing import Rows
-from groupwise.boosting import WeakLearner, get_weak_learner
-from groupwise.transfer.base import TransferRows, domain_shares
+from groupwise.boosting import HistTrees, WeakLearner, by_position, get_weak_learner
+from groupwise.inputs import DomainRows, check_choice, check_number, domain_shares
+from groupwise.inputs.rows import CategoryColumns
 
-__all__ = ["get_transfer_learner", "initial_share", "starting_weights"]
+__all__ = ["Learner", "get_transfer_learner", "initial_share", "starting_weights", "without_names"]
+
+#: What a caller may pass as ``estimator``.
+Learner: TypeAlias = ClassifierMixin | WeakLearner | None
 
 
 def get_transfer_learner(
-    estimator: Any,
+    estimator: Learner,
     n_classes: int,
     *,
     hypotheses: str = "hard",
-    X_unlabeled: "Rows | None" = None,
-    feature_names: Sequence[str] | None = None,
+    X_unlabeled: Rows | None = None,
 ) -> WeakLearner:
     """As :func:`groupwise.boosting.get_weak_learner`; unlabelled rows go to those who use them."""
     if X_unlabeled is not None:
@@ -29,24 +33,41 @@ def get_transfer_learner(
                 "TransductiveSVC() as estimator"
             )
         estimator = estimator.with_unlabeled(X_unlabeled)
-    return get_weak_learner(
-        estimator, n_classes, hypotheses=hypotheses, feature_names=feature_names
-    )
+    return get_weak_learner(estimator, n_classes, hypotheses=hypotheses)
+
+
+def without_names(
+    estimator: Learner,
+    feature_names: Sequence[str] | None,
+    categories: CategoryColumns | None = None,
+) -> Learner:
+    """The learner for rows whose columns have lost their names; trees know which hold categories.
+
+    Parameters
+    ----------
+    estimator : classifier, weak learner or None
+    feature_names : sequence of str or None
+    categories : CategoryColumns, default=None
+        Columns of a table that have become codes.
+    """
+    learner: Learner = by_position(estimator, feature_names)
+    if isinstance(learner, HistTrees) and categories is not None:
+        given = learner.categorical_features or ()
+        columns = sorted({*(int(column) for column in given), *categories.positions})
+        learner = HistTrees(**{**learner.get_params(deep=False), "categorical_features": columns})
+    return learner
 
 
 def initial_share(initial: str | float) -> float | None:
     """The target's share of the initial weight; ``None`` where every row weighs the same."""
     if isinstance(initial, str):
-        if initial in ("uniform", "equal_mass"):
-            return None if initial == "uniform" else 0.5
-    elif 0.0 < initial < 1.0:
-        return float(initial)
-    raise ValueError(
-        f"initial must be 'uniform', 'equal_mass' or a share in (0, 1), got {initial!r}"
-    )
+        check_choice("initial", initial, ("uniform", "equal_mass"))
+        return None if initial == "uniform" else 0.5
+    check_number("initial", initial, "(0, 1)")
+    return float(initial)
 
 
-def starting_weights(data: TransferRows, initial: str | float) -> NDArray[np.float64]:
+def starting_weights(data: DomainRows, initial: str | float) -> NDArray[np.float64]:
     """The weights of the first round, a fresh array."""
     share = initial_share(initial)
     if share is None:

@@ -1,8 +1,8 @@
 """Splits for transfer: source rows always train, target rows alone are judged."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,13 @@ from groupwise._compat import MetadataRequester
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
-from groupwise.transfer.base import find_target_rows
-from groupwise.validation import check_groups
+from groupwise.inputs import check_groups, find_target_rows
+from groupwise.model_selection import Splitter
 
-__all__ = ["TargetKFold", "TargetShuffleSplit"]
+__all__ = ["Folds", "TargetKFold", "TargetShuffleSplit"]
+
+#: What a caller may pass as ``cv``: a number, a splitter, or train and test positions.
+Folds: TypeAlias = int | Splitter | Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]] | None
 
 
 class _TargetSplitter(MetadataRequester, ABC):
@@ -26,7 +29,7 @@ class _TargetSplitter(MetadataRequester, ABC):
 
     __metadata_request__split = {"domains": True}  # noqa: RUF012  # scikit-learn reads a plain dict
 
-    target_domain: Any
+    target_domain: Hashable | None
 
     @abstractmethod
     def _target_splits(self, y_target: NDArray[Any] | None, n_target: int) -> Iterator[Any]:
@@ -95,7 +98,7 @@ class TargetKFold(_TargetSplitter):
         self,
         n_splits: int = 5,
         *,
-        target_domain: Any = None,
+        target_domain: Hashable | None = None,
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
@@ -139,7 +142,7 @@ class TargetShuffleSplit(_TargetSplitter):
         self,
         n_splits: int = 10,
         *,
-        target_domain: Any = None,
+        target_domain: Hashable | None = None,
         test_size: float = 0.2,
         random_state: RandomState = None,
     ):

@@ -11,19 +11,17 @@ from sklearn.utils import check_random_state
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting import Ensemble, Run, boost
 from groupwise.boosting.rounds import row_loss
-from groupwise.boosting.staged import StagedMixin
-from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 from groupwise.transfer.base import BaseTransferClassifier
-from groupwise.transfer.learners import get_transfer_learner, initial_share, starting_weights
+from groupwise.transfer.learners import Learner, initial_share, starting_weights
 from groupwise.transfer.rounds import Algorithm1, RoundPlan
-from groupwise.transfer.tradaboost import log_odds_proba
+from groupwise.transfer.staged import StagedTransferMixin
 
 __all__ = ["MultiSourceTrAdaBoostClassifier"]
 
 
-class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
+class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
     r"""MultiSource TrAdaBoost: each round learns from the source that helps the target most.
 
     In round t there is one candidate per source k, fitted to the rows of k and of the target. The
@@ -45,6 +43,8 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         Number of rounds N, each with as many fits as there are sources.
     target_domain : domain id, default=None
         Every other domain is a source of its own.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     initial : {"uniform", "equal_mass"} or float, default="uniform"
         As for :class:`TrAdaBoostClassifier`.
     random_state : int, RandomState instance or None, default=None
@@ -94,16 +94,18 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner = None,
         *,
         n_estimators: int = 100,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         initial: str | float = "uniform",
         random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.initial = initial
         self.random_state = random_state
 
@@ -113,8 +115,8 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "MultiSourceTrAdaBoostClassifier":
         """Fit to labelled rows of the target and of several sources.
 
@@ -124,9 +126,9 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
             The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             For a learner that uses them.
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -137,12 +139,7 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
-        learner = get_transfer_learner(
-            self.estimator,
-            n_classes,
-            X_unlabeled=data.X_unlabeled,
-            feature_names=getattr(self, "feature_names_in_", None),
-        )
+        learner = self._learner(data, self.estimator)
         codes = np.unique(data.domains.codes[~data.is_target])
         in_source = [data.is_target | (data.domains.codes == code) for code in codes]
         inner = learner.bind(data.X).start(n_classes, rng, resample=False)
@@ -169,24 +166,6 @@ class MultiSourceTrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         self.sources_ = data.domains.names[codes[chosen]] if len(codes) else np.array([])
         self.ensemble_ = run.combine(rounds.alphas)
         return self
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row, as for :class:`TrAdaBoostClassifier`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return log_odds_proba(self.decision_function(X))
-
-    def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
-        """Classes the model would give had it ended after each round."""
-        for score in self.staged_decision_function(X):
-            yield self.classes_[decide(score)]
 
 
 @dataclass

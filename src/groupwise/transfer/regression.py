@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, softmax
-from sklearn.base import clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from groupwise._compat import set_random_states
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting import Rounds, boost
-from groupwise.inputs.parameters import check_choice, check_number
-from groupwise.transfer.base import BaseTransferRegressor, TransferRows
+from groupwise.groups import Groups
+from groupwise.inputs import DomainRows, check_choice, check_number
+from groupwise.transfer.base import BaseTransferRegressor
 from groupwise.transfer.rounds import LEAST_TARGET_ERROR, first_voter, source_beta
-from groupwise.validation import check_rows
 
 __all__ = [
     "MedianEnsemble",
@@ -35,7 +35,7 @@ class _Algorithm3(Rounds):
 
     values = ("error", "domain_mass")
 
-    def __init__(self, data: TransferRows, n_rounds: int, loss: str):
+    def __init__(self, data: DomainRows, n_rounds: int, loss: str):
         super().__init__()
         self.data, self.loss = data, loss
         self.log_beta = np.log(source_beta(data.n_source, n_rounds))
@@ -81,6 +81,8 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         Number of rounds N.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     loss : {"linear", "square", "exponential"}, default="linear"
     vote : {"last_half", "all"}, default="last_half"
     random_state : int, RandomState instance or None, default=None
@@ -127,10 +129,11 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: RegressorMixin | None = None,
         *,
         n_estimators: int = 50,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         loss: str = "linear",
         vote: str = "last_half",
         random_state: RandomState = None,
@@ -138,6 +141,7 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.loss = loss
         self.vote = vote
         self.random_state = random_state
@@ -184,19 +188,8 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         self.ensemble_ = MedianEnsemble(self.estimators_[first:], self.estimator_weights_[first:])
         return self
 
-    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Predict the value of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return self.ensemble_.predict(check_rows(self, self._features(X)))
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self.ensemble_.predict(rows)
 
 
 class RegressorRun:
@@ -205,7 +198,7 @@ class RegressorRun:
     ``None`` stands for ``DecisionTreeRegressor(max_depth=3)``.
     """
 
-    def __init__(self, estimator: Any, X: Rows, rng: np.random.RandomState):
+    def __init__(self, estimator: RegressorMixin | None, X: Rows, rng: np.random.RandomState):
         self.estimator = DecisionTreeRegressor(max_depth=3) if estimator is None else estimator
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"{type(self.estimator).__name__} takes no sample_weight in fit")

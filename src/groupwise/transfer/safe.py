@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
-from groupwise.boosting import accepts_nan, by_position
-from groupwise.transfer.base import BaseTransferClassifier, TransferRows
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.boosting import HistTrees, accepts_nan
+from groupwise.inputs import DomainRows
+from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.learners import Learner
+from groupwise.transfer.model_selection import Folds
 from groupwise.transfer.target_selection import (
     NegativeTransferWarning,
     TargetSelection,
+    fit_to_rows,
     select_safely,
 )
 from groupwise.transfer.tradaboost import TrAdaBoostClassifier
 from groupwise.transfer.weighted import WeightedTransferClassifier
-from groupwise.validation import check_rows
 
 __all__ = ["SafeTrAdaBoostClassifier"]
 
@@ -45,6 +47,8 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         As for :class:`BalancedTransferClassifier`.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -70,13 +74,15 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         self,
         tradaboost: TrAdaBoostClassifier | None = None,
         *,
-        cv: Any = None,
+        cv: Folds = None,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         random_state: RandomState = None,
     ):
         self.tradaboost = tradaboost
         self.cv = cv
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.random_state = random_state
 
     def fit(
@@ -85,8 +91,8 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "SafeTrAdaBoostClassifier":
         """Fit to labelled rows of the target and of other domains.
 
@@ -96,9 +102,9 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
             The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             Rows of the target without labels, for a transductive learner.
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -106,7 +112,7 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
         """
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
-        boosted = self._boosting().set_params(random_state=rng).fit(**data.for_fit())
+        boosted = fit_to_rows(self._boosting().set_params(random_state=rng), data)
         self.best_estimator_: TrAdaBoostClassifier | WeightedTransferClassifier = boosted
         self.selection_: TargetSelection | None = None
         if data.n_source:
@@ -115,15 +121,16 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
 
     def _boosting(self) -> TrAdaBoostClassifier:
         given = TrAdaBoostClassifier() if self.tradaboost is None else clone(self.tradaboost)
-        names = getattr(self, "feature_names_in_", None)
         return given.set_params(
-            target_domain=self.target_domain, estimator=by_position(given.estimator, names)
+            target_domain=self.target_domain,
+            domain_column=None,
+            estimator=self._by_position(given.estimator),
         )
 
-    def _compare(self, data: TransferRows, rng: np.random.RandomState) -> None:
+    def _compare(self, data: DomainRows, rng: np.random.RandomState) -> None:
         """Put a baseline in place of the boosted model where held-out target rows prefer it."""
         boosting = self._boosting()
-        baselines: dict[str, Any] = {
+        baselines = {
             name: WeightedTransferClassifier(
                 boosting.estimator,
                 weighting=name,
@@ -134,13 +141,13 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
             for name in _BASELINES
         }
         boosting.set_params(random_state=rng.randint(2**31 - 1))
-        everyone = {"tradaboost": boosting, **baselines}
+        everyone: dict[str, BaseTransferClassifier] = {"tradaboost": boosting, **baselines}
         selection = select_safely(
             everyone, data, self.target_domain, rng, start="equal_mass", cv=self.cv
         )
         self.selection_ = selection
         if selection.chosen != "tradaboost":
-            self.best_estimator_ = baselines[selection.chosen].fit(**data.for_fit())
+            self.best_estimator_ = fit_to_rows(baselines[selection.chosen], data)
         if selection.negative_transfer:
             errors = {name: round(error, 3) for name, error in selection.errors.items()}
             warnings.warn(
@@ -150,19 +157,17 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
                 stacklevel=3,
             )
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """Score of each row, taken for a row of the target domain, by ``best_estimator_``.
+    def _score_rows(self, rows: Rows) -> NDArray[Any]:
+        return self.best_estimator_.decision_function(rows)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    @property
+    def _boosts(self) -> Learner:
+        """The weak learner of the boosting inside."""
+        return getattr(self.tradaboost, "estimator", None)
 
-        Returns
-        -------
-        score : ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(check_rows(self, self._features(X)))
+    @property
+    def _splits_on_categories(self) -> bool:  # type: ignore[override]  # of the learner
+        return isinstance(self._boosts, HistTrees)
 
     def _allows_nan(self) -> bool:
-        return self.tradaboost is None or accepts_nan(self.tradaboost.estimator)
+        return accepts_nan(self._boosts)

@@ -1,10 +1,10 @@
 """Choosing between models on held-out rows of the target."""
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,20 @@ from sklearn.model_selection import check_cv
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
-from groupwise.inputs.parameters import check_number
-from groupwise.transfer.base import TransferRows
-from groupwise.transfer.model_selection import TargetKFold
+from groupwise.inputs import DomainRows, check_number
+from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.model_selection import Folds, TargetKFold
 
-__all__ = ["NegativeTransferWarning", "TargetSelection", "select_on_target", "select_safely"]
+__all__ = [
+    "NegativeTransferWarning",
+    "TargetSelection",
+    "fit_to_rows",
+    "select_on_target",
+    "select_safely",
+]
+
+Model = TypeVar("Model", bound=BaseTransferClassifier)
+
 
 _FEW_ROWS = 20
 
@@ -53,12 +62,12 @@ class TargetSelection:
 
 
 def select_on_target(
-    candidates: dict[str, Any],
-    data: TransferRows,
+    candidates: Mapping[str, BaseTransferClassifier],
+    data: DomainRows,
     target_domain: Hashable | None,
     rng: np.random.RandomState,
     *,
-    cv: Any = None,
+    cv: Folds = None,
 ) -> TargetSelection:
     r"""Compare unfitted models by cross-validation over the target's rows.
 
@@ -70,7 +79,7 @@ def select_on_target(
     ----------
     candidates : dict of str to transfer classifier
         In order of preference.
-    data : TransferRows
+    data : DomainRows
     target_domain : domain id or None
     rng : RandomState
         Of the folds, which are the same for all.
@@ -88,13 +97,13 @@ def select_on_target(
 
 
 def select_safely(
-    candidates: dict[str, Any],
-    data: TransferRows,
+    candidates: Mapping[str, BaseTransferClassifier],
+    data: DomainRows,
     target_domain: Hashable | None,
     rng: np.random.RandomState,
     *,
     start: str,
-    cv: Any = None,
+    cv: Folds = None,
 ) -> TargetSelection:
     """As :func:`select_on_target`; with few target rows, the start unless the evidence is strong.
 
@@ -143,46 +152,54 @@ class _HeldOutErrors:
 
 
 def _splitter(
-    cv: Any, data: TransferRows, target_domain: Hashable | None, rng: np.random.RandomState
+    cv: Folds, data: DomainRows, target_domain: Hashable | None, rng: np.random.RandomState
 ) -> Any:
     if cv is not None and not isinstance(cv, Integral):
         return check_cv(cv)
     n_splits, n_repeats = (5, 2) if cv is None else (cv, 1)
     check_number("cv", n_splits, "[2, inf)", whole=True)
     n_splits = min(int(n_splits), _least_class(data))
-    return TargetKFold(n_splits, target=target_domain, n_repeats=n_repeats, random_state=rng)
+    return TargetKFold(n_splits, target_domain=target_domain, n_repeats=n_repeats, random_state=rng)
 
 
 def _held_out(
-    candidates: dict[str, Any], data: TransferRows, folds: Any
+    candidates: Mapping[str, BaseTransferClassifier], data: DomainRows, folds: Any
 ) -> dict[str, _HeldOutErrors]:
     """Every candidate on the same held-out rows of the target."""
-    names = data.domains.spread(data.domains.names)
     found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
+    names = data.domains.spread(data.domains.names)
     for train, test in folds.split(data.y_row, data.y_row, names):
-        part = data.take(train)
+        part, truth = data.take(train), data.classes[data.y_row[test]]
         for name, candidate in candidates.items():
-            model = clone(candidate)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                model.fit(
-                    part.X,
-                    part.y_row,
-                    domains=names[train],
-                    sample_weight=part.weight_row,
-                    **({} if data.X_unlabeled is None else {"X_unlabeled": data.X_unlabeled}),
-                )
-            score = model.decision_function(data.X[test])
-            known = np.searchsorted(model.classes_, data.y_row[test])
-            wrong = model.predict(data.X[test]) != data.y_row[test]
-            found[name].append((wrong, _margin(score, known)))
+                model = fit_to_rows(clone(candidate), part)
+            predicted = model.predictions(data.X[test])
+            known = np.searchsorted(model.classes_, truth)
+            found[name].append((predicted.y_row != truth, _margin(predicted.score_row, known)))
     return {
         name: _HeldOutErrors(*(np.concatenate(parts) for parts in zip(*pairs, strict=True)))
         for name, pairs in found.items()
     }
 
 
-def _least_class(data: TransferRows) -> int:
+def fit_to_rows(model: Model, data: DomainRows) -> Model:
+    """Fit another transfer classifier to rows that have been checked."""
+    if data.n_source:
+        domains = data.domains.spread(data.domains.names)
+    else:
+        only = 0 if model.target_domain is None else model.target_domain
+        domains = [only] * len(data.y_row)
+    return model.fit(
+        data.X,
+        data.classes[data.y_row],
+        domains=domains,
+        sample_weight=data.weight_row,
+        X_unlabeled=data.X_unlabeled,
+    )
+
+
+def _least_class(data: DomainRows) -> int:
     """Target rows of the rarest class that the target has: at least two, or an error."""
     y_target = data.y_row[data.is_target]
     counts = np.bincount(y_target, minlength=len(data.classes))

@@ -13,11 +13,10 @@ from groupwise.boosting import Ensemble, Rounds, Run, boost
 from groupwise.boosting.rounds import row_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_number
-from groupwise.transfer.base import BaseTransferClassifier, TransferRows
-from groupwise.transfer.learners import get_transfer_learner
+from groupwise.inputs import DomainRows, check_number
+from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.learners import Learner
 from groupwise.transfer.rounds import LEAST_TARGET_ERROR, Algorithm1, RoundPlan
-from groupwise.transfer.tradaboost import log_odds_proba
 
 __all__ = ["TaskTrAdaBoostClassifier"]
 
@@ -41,6 +40,8 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         The threshold :math:`\gamma` of phase I on :math:`\alpha`.
     target_domain : domain id, default=None
         Every other domain is a source of its own.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -81,17 +82,19 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner = None,
         *,
         n_estimators: int = 100,
         min_vote: float = 0.0,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.min_vote = min_vote
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.random_state = random_state
 
     def fit(
@@ -100,8 +103,8 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "TaskTrAdaBoostClassifier":
         """Fit to labelled rows of the target and of several sources.
 
@@ -111,9 +114,9 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
             The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             For a learner that uses them.
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -135,19 +138,14 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         return self
 
     def _phase_one(
-        self, data: TransferRows, code: int | None, rng: np.random.RandomState
+        self, data: DomainRows, code: int | None, rng: np.random.RandomState
     ) -> "_PhaseOne":
         """AdaBoost on the rows of one source; the target's rows are there to be predicted only."""
         in_source = data.is_target if code is None else data.domains.codes == code
         part = data.take(np.flatnonzero(in_source | data.is_target))
         learns = part.is_target if code is None else ~part.is_target
         n_rows, n_classes = len(part.y_row), len(data.classes)
-        learner = get_transfer_learner(
-            self.estimator,
-            n_classes,
-            X_unlabeled=data.X_unlabeled,
-            feature_names=getattr(self, "feature_names_in_", None),
-        )
+        learner = self._learner(data, self.estimator)
         run = learner.bind(part.X).start(n_classes, rng, resample=False)
         target_rows = np.flatnonzero(part.is_target)
         rounds = Algorithm1(
@@ -163,7 +161,7 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         loss = np.array([row_loss(output, y_target) for output in rounds.watched_outputs])
         return _PhaseOne(run, np.array(rounds.alphas), rounds.history("error"), loss)
 
-    def _choose(self, data: TransferRows, phases: "list[_PhaseOne]", codes: NDArray) -> None:
+    def _choose(self, data: DomainRows, phases: "list[_PhaseOne]", codes: NDArray) -> None:
         """Phase II."""
         # SAMME's votes for K classes are 2 alpha + ln(K - 1)
         least = 2.0 * self.min_vote + np.log(len(data.classes) - 1)
@@ -203,19 +201,6 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
                 if share.any()
             ]
         )
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        """Class probabilities of each row, as for :class:`TrAdaBoostClassifier`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return log_odds_proba(self.decision_function(X))
 
 
 @dataclass(frozen=True)

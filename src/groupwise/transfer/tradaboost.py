@@ -1,7 +1,7 @@
 """TrAdaBoost: boosting for transfer learning (Dai, Yang, Xue and Yu 2007)."""
 
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,35 +11,21 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.boosting import Run, boost
-from groupwise.boosting.staged import StagedMixin
-from groupwise.boosting.votes import decide, vote_proba
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
-from groupwise.transfer.base import (
-    BaseTransferClassifier,
-    ClassWeight,
-    TransferRows,
-    check_class_weight,
-)
-from groupwise.transfer.learners import get_transfer_learner, initial_share, starting_weights
+from groupwise.inputs import DomainRows, check_choice, check_flag, check_number
+from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
+from groupwise.transfer.learners import Learner, initial_share, starting_weights
 from groupwise.transfer.rounds import SOURCE_MASS, Algorithm1, LastHalf, RoundPlan, first_voter
+from groupwise.transfer.staged import StagedTransferMixin
 
-__all__ = ["PerfectTargetWarning", "TrAdaBoostClassifier", "log_odds_proba"]
-
-
-def log_odds_proba(score: NDArray[Any]) -> NDArray[Any]:
-    r"""Class probabilities from :math:`F = \sum_t \ln(1/\beta_t) (2 h_t - 1)`.
-
-    For two classes :math:`1/(1 + e^{-F(x)})`, AdaBoost's estimate; for more that of SAMME.
-    """
-    return vote_proba(score, 0.5 if score.ndim == 1 else 1.0 / (score.shape[1] - 1))
+__all__ = ["PerfectTargetWarning", "TrAdaBoostClassifier"]
 
 
 class PerfectTargetWarning(UserWarning):
     """No hypothesis of a run made an error on the target rows, so their weights never moved."""
 
 
-class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
+class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
     r"""TrAdaBoost: AdaBoost on the target's rows, with the source rows that agree with them.
 
     In each round a weak learner is fitted to the rows of all domains with weights w, giving
@@ -66,6 +52,8 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         Number of rounds N.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     initial : {"uniform", "equal_mass"} or float, default="uniform"
         Initial weights, which the paper leaves to the user. ``"uniform"``: every row the same.
         ``"equal_mass"``: source and target have the same total. A number in (0, 1): the target's
@@ -144,10 +132,11 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner = None,
         *,
         n_estimators: int = 100,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         initial: str | float = "uniform",
         hypotheses: str = "hard",
         vote: str = "last_half",
@@ -160,6 +149,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.initial = initial
         self.hypotheses = hypotheses
         self.vote = vote
@@ -170,7 +160,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         self.random_state = random_state
 
     @classmethod
-    def fading(cls, estimator: Any = None, **parameters: Any) -> "TrAdaBoostClassifier":
+    def fading(cls, estimator: Learner = None, **parameters: Any) -> "TrAdaBoostClassifier":
         """The variant we recommend for learners that fit the target's few rows without error.
 
         Source and target start with equal mass; hypotheses are soft, so that weights
@@ -178,7 +168,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         and all rounds vote, those that trust the source and those that do not. Parameters given by
         name replace these.
         """
-        chosen = {"initial": "equal_mass", "hypotheses": "soft", "vote": "all"}
+        chosen: dict[str, Any] = {"initial": "equal_mass", "hypotheses": "soft", "vote": "all"}
         return cls(estimator, **{**chosen, **parameters})
 
     def fit(
@@ -187,8 +177,8 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "TrAdaBoostClassifier":
         """Fit to labelled rows of the target and of other domains.
 
@@ -199,10 +189,10 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         domains : array-like of shape (n_rows,), default=None
             The domain of each row; all but ``target_domain`` are source. ``None``: all rows are
             of the target, which is AdaBoost.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             Rows of the target without labels, for a learner that uses them
             (:class:`TransductiveSVC`).
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -212,13 +202,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
-        learner = get_transfer_learner(
-            self.estimator,
-            n_classes,
-            hypotheses=self.hypotheses,
-            X_unlabeled=data.X_unlabeled,
-            feature_names=getattr(self, "feature_names_in_", None),
-        )
+        learner = self._learner(data, self.estimator, hypotheses=self.hypotheses)
         held_out = self._held_out(data, rng)
         weight_row = starting_weights(data, self.initial)
         weight_row[held_out] = 0.0
@@ -246,7 +230,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         check_flag("early_stopping", self.early_stopping)
         check_number("validation_fraction", self.validation_fraction, "(0, 1)")
 
-    def _held_out(self, data: TransferRows, rng: np.random.RandomState) -> NDArray[np.intp]:
+    def _held_out(self, data: DomainRows, rng: np.random.RandomState) -> NDArray[np.intp]:
         if not self.early_stopping:
             return np.empty(0, dtype=np.intp)
         rows = np.flatnonzero(data.is_target)
@@ -254,7 +238,7 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
         return rows[next(split.split(rows, data.y_row[rows]))[1]]
 
     def _store(
-        self, rounds: Algorithm1, run: Run, data: TransferRows, held_out: NDArray[np.intp]
+        self, rounds: Algorithm1, run: Run, data: DomainRows, held_out: NDArray[np.intp]
     ) -> None:
         last_half = self.vote == "last_half" and data.n_source > 0
         kept = len(rounds.alphas)
@@ -281,24 +265,3 @@ class TrAdaBoostClassifier(StagedMixin, BaseTransferClassifier):
                 PerfectTargetWarning,
                 stacklevel=3,
             )
-
-    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
-        r"""Class probabilities of each row: AdaBoost's estimate from the score.
-
-        For two classes :math:`1/(1 + e^{-F(x)})` with
-        :math:`F = \sum_t \ln(1/\beta_t) (2 h_t - 1)`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return log_odds_proba(self.decision_function(X))
-
-    def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
-        """Classes the model would give had it ended after each round."""
-        for score in self.staged_decision_function(X):
-            yield self.classes_[decide(score)]

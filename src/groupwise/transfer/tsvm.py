@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.boosting.linear import LinearEnsemble
 from groupwise.boosting.votes import decide, link
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs.parameters import check_choice, check_number
+from groupwise.inputs import check_choice, check_number
 from groupwise.solvers.newton import Plane, fit_plane
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.density_ratio import stack
 from groupwise.transfer.transduction import Labelling, Transduction
-from groupwise.validation import check_rows
 
 __all__ = ["TransductiveSVC"]
 
@@ -49,6 +48,8 @@ class TransductiveSVC(BaseTransferClassifier):
         Label switching (Joachims 1999) or deterministic annealing (Sindhwani et al. 2006).
     target_domain : domain id, default=None
         Used by ``score``; in ``fit`` labelled rows of all domains count alike.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     tol : float, default=1e-3
         Of the last fit.
 
@@ -87,6 +88,8 @@ class TransductiveSVC(BaseTransferClassifier):
     'a'
     """
 
+    _learns_from_domains = False
+
     def __init__(
         self,
         *,
@@ -95,6 +98,7 @@ class TransductiveSVC(BaseTransferClassifier):
         positive_fraction: float | str | None = None,
         method: str = "switching",
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         tol: float = 1e-3,
     ):
         self.C = C
@@ -102,6 +106,7 @@ class TransductiveSVC(BaseTransferClassifier):
         self.positive_fraction = positive_fraction
         self.method = method
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.tol = tol
 
     def fit(
@@ -110,8 +115,8 @@ class TransductiveSVC(BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "TransductiveSVC":
         """Fit to labelled and unlabelled rows.
 
@@ -122,9 +127,9 @@ class TransductiveSVC(BaseTransferClassifier):
             Two classes.
         domains : array-like of shape (n_rows,), default=None
             Not used in ``fit``, here for the contract: weight the rows to prefer a domain.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             ``None``: a linear support vector machine.
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -181,19 +186,9 @@ class TransductiveSVC(BaseTransferClassifier):
             return float(self.positive_fraction)
         return float(cost[sign > 0].sum() / cost.sum())
 
-    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """The signed distance :math:`w^T x + b`, up to the length of w.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        score : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return check_rows(self, self._features(X)) @ self.coef_[0] + self.intercept_[0]
+    def _score_rows(self, rows: Rows) -> NDArray[Any]:
+        """The signed distance :math:`w^T x + b`, up to the length of w."""
+        return rows @ self.coef_[0] + self.intercept_[0]
 
     def with_unlabeled(self, X_unlabeled: Rows) -> "_TransductiveLearner":
         """A weak learner for boosting: every round starts from the last round's labels."""
@@ -203,7 +198,7 @@ class TransductiveSVC(BaseTransferClassifier):
     def _allows_nan(self) -> bool:
         return False
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

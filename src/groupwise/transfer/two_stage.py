@@ -6,22 +6,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting import Rounds, boost
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs.parameters import check_number
-from groupwise.transfer.base import BaseTransferRegressor, TransferRows
+from groupwise.groups import Groups
+from groupwise.inputs import DomainRows, check_number
+from groupwise.transfer.base import BaseTransferRegressor
+from groupwise.transfer.model_selection import Folds
 from groupwise.transfer.regression import (
     MedianEnsemble,
     RegressorRun,
     adjusted_errors,
     regression_vote,
 )
-from groupwise.validation import check_rows
 
 __all__ = ["TwoStageTrAdaBoostRegressor"]
 
@@ -29,7 +30,7 @@ __all__ = ["TwoStageTrAdaBoostRegressor"]
 class _AdaBoostR2(Rounds):
     """AdaBoost.R2': as AdaBoost.R2, with the source's weights left alone."""
 
-    def __init__(self, data: TransferRows, weight_row: NDArray[np.float64]):
+    def __init__(self, data: DomainRows, weight_row: NDArray[np.float64]):
         super().__init__()
         self.y_row, self.is_target = data.y_row, data.is_target
         self.weight_row = weight_row / weight_row.sum()
@@ -73,6 +74,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         Folds of the target's rows; a number is lowered where the target has fewer rows.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -115,12 +118,13 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: RegressorMixin | None = None,
         *,
         n_estimators: int = 50,
         n_steps: int = 10,
-        cv: Any = 5,
+        cv: Folds = 5,
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         random_state: RandomState = None,
     ):
         self.estimator = estimator
@@ -128,6 +132,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         self.n_steps = n_steps
         self.cv = cv
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.random_state = random_state
 
     def fit(
@@ -176,7 +181,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         return self
 
     def _first_stage(
-        self, data: TransferRows, weight_row: NDArray, rng: np.random.RandomState
+        self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
     ) -> tuple[list[NDArray], list[float]]:
         """The weights of every step and the held-out error of boosting with them."""
         splits = self._splits(data, rng)
@@ -193,7 +198,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             weights.append(_shift_weight(weight_row, adjusted, data.is_target, share))
         return weights, errors
 
-    def _splits(self, data: TransferRows, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
+    def _splits(self, data: DomainRows, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
         """Positions of the target's rows to hold out, fold by fold."""
         target_rows = np.flatnonzero(data.is_target)
         if len(target_rows) < 2:
@@ -207,7 +212,11 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         return [target_rows[test] for _, test in folds.split(target_rows)]
 
     def _held_out_error(
-        self, data: TransferRows, weight_row: NDArray, splits: list[NDArray], rng: Any
+        self,
+        data: DomainRows,
+        weight_row: NDArray,
+        splits: list[NDArray],
+        rng: np.random.RandomState,
     ) -> float:
         squared = []
         for test in splits:
@@ -217,26 +226,15 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         return float(np.concatenate(squared).mean())
 
     def _boost(
-        self, data: TransferRows, weight_row: NDArray, rng: np.random.RandomState
+        self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
     ) -> MedianEnsemble:
         run = RegressorRun(self.estimator, data.X, rng)
         rounds = _AdaBoostR2(data, weight_row)
         boost(run, data.y_row, rounds, self.n_estimators)
         return MedianEnsemble(run.models[: len(rounds.alphas)], np.array(rounds.alphas))
 
-    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Predict the value of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return self.ensemble_.predict(check_rows(self, self._features(X)))
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self.ensemble_.predict(rows)
 
 
 def _shift_weight(

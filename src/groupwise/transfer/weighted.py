@@ -1,7 +1,7 @@
 """One fit of any learner to the rows of all domains, weighted: the baselines that often win."""
 
 from collections.abc import Hashable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +11,15 @@ from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.boosting import Ensemble
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
+from groupwise.inputs import DomainRows
 from groupwise.transfer.base import (
     BaseTransferClassifier,
     ClassWeight,
-    TransferRows,
     check_class_weight,
     class_weighted,
 )
-from groupwise.transfer.learners import get_transfer_learner
-from groupwise.transfer.weighting import DensityRatio, Weighting, get_weighting
+from groupwise.transfer.learners import Learner
+from groupwise.transfer.weighting import DensityRatio, PooledRows, Weighting, get_weighting
 
 __all__ = ["WeightedTransferClassifier"]
 
@@ -42,6 +42,8 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         from :mod:`groupwise.transfer.weighting` and :mod:`groupwise.transfer.density_ratio`.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
     class_weight : dict, "balanced" or None, default=None
         ``"balanced"``: scale the weights to the same total in every class; a dict: times a weight
         per class.
@@ -71,18 +73,24 @@ class WeightedTransferClassifier(BaseTransferClassifier):
 
     _always_needs_target = False
 
+    @property
+    def _learns_from_domains(self) -> bool:  # type: ignore[override]  # of the weighting
+        return not (self.weighting == "union" or isinstance(self.weighting, PooledRows))
+
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner = None,
         *,
         weighting: str | Weighting | DensityRatio = "equal_mass",
         target_domain: Hashable | None = None,
+        domain_column: str | None = None,
         class_weight: ClassWeight = None,
         random_state: RandomState = None,
     ):
         self.estimator = estimator
         self.weighting = weighting
         self.target_domain = target_domain
+        self.domain_column = domain_column
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -92,8 +100,8 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         y: ArrayLike,
         *,
         domains: Ids = None,
-        X_unlabeled: "MatrixLike | None" = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "WeightedTransferClassifier":
         """Fit to labelled rows of the target and of other domains.
 
@@ -103,9 +111,9 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         y : array-like of shape (n_rows,)
         domains : array-like of shape (n_rows,), default=None
             The domain of each row. ``None``: all rows are of the target.
+        sample_weight : array-like of shape (n_rows,), default=None
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             Rows of the target without labels, for importance weighting or a transductive learner.
-        sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
         -------
@@ -122,7 +130,7 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         self.row_weights_ = weight_row / weight_row.sum()
         return self
 
-    def _fit_once(self, data: TransferRows, weight_row: NDArray[np.float64]) -> Ensemble:
+    def _fit_once(self, data: DomainRows, weight_row: NDArray[np.float64]) -> Ensemble:
         """One hypothesis on the rows of positive weight, as an ensemble."""
         used = np.flatnonzero(weight_row)
         if len(used) < len(weight_row):
@@ -135,18 +143,14 @@ class WeightedTransferClassifier(BaseTransferClassifier):
                 "has; a fit to the target alone would never predict it"
             )
         estimator, n_classes = self._base(), len(data.classes)
-        transductive = hasattr(estimator, "with_unlabeled")
-        learner = get_transfer_learner(
-            estimator,
-            n_classes,
-            X_unlabeled=data.X_unlabeled if transductive else None,
-            feature_names=getattr(self, "feature_names_in_", None),
-        )
+        if not hasattr(estimator, "with_unlabeled"):  # they have served the weighting
+            data = replace(data, X_unlabeled=None)
+        learner = self._learner(data, estimator)
         rng = check_random_state(self.random_state)
         run = learner.bind(data.X).start(n_classes, rng, resample=False)
         weight_row = class_weighted(weight_row, data.y_row, data.classes, self.class_weight)
         run.fit(data.y_row, weight_row)
         return run.combine([1.0])
 
-    def _base(self) -> Any:
+    def _base(self) -> Learner:
         return self.estimator

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.transfer.base import TransferRows, domain_shares
+from groupwise.inputs import DomainRows, check_number, domain_shares
 from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio, stack
 
 __all__ = [
@@ -29,7 +29,7 @@ class Weighting(Protocol):
     #: Whether labelled rows of the target are needed.
     needs_target: bool
 
-    def weigh(self, data: TransferRows) -> NDArray[np.float64]:
+    def weigh(self, data: DomainRows) -> NDArray[np.float64]:
         """A weight for every row, zero where a row is left out; a fresh array."""
         ...
 
@@ -40,7 +40,7 @@ class TargetOnly:
 
     needs_target = True
 
-    def weigh(self, data: TransferRows) -> NDArray[np.float64]:
+    def weigh(self, data: DomainRows) -> NDArray[np.float64]:
         return np.where(data.is_target, data.weight_row, 0.0)
 
 
@@ -50,7 +50,7 @@ class PooledRows:
 
     needs_target = False
 
-    def weigh(self, data: TransferRows) -> NDArray[np.float64]:
+    def weigh(self, data: DomainRows) -> NDArray[np.float64]:
         return data.weight_row.copy()
 
 
@@ -62,10 +62,9 @@ class TargetShare:
     needs_target = True
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.share < 1.0:
-            raise ValueError(f"share must be in (0, 1), got {self.share!r}")
+        check_number("share", self.share, "(0, 1)")
 
-    def weigh(self, data: TransferRows) -> NDArray[np.float64]:
+    def weigh(self, data: DomainRows) -> NDArray[np.float64]:
         return domain_shares(data.weight_row, data.is_target, self.share)
 
 
@@ -81,10 +80,9 @@ class AuxiliaryRatio:
     needs_target = True
 
     def __post_init__(self) -> None:
-        if not self.ratio > 0:
-            raise ValueError(f"ratio must be positive, got {self.ratio!r}")
+        check_number("ratio", self.ratio, "(0, inf)")
 
-    def weigh(self, data: TransferRows) -> NDArray[np.float64]:
+    def weigh(self, data: DomainRows) -> NDArray[np.float64]:
         return data.weight_row * np.where(data.is_target, self.ratio, 1.0)
 
 
@@ -108,7 +106,7 @@ class Importance:
     density_ratio: DensityRatio
     needs_target = False
 
-    def weigh(self, data: TransferRows) -> NDArray[np.float64]:
+    def weigh(self, data: DomainRows) -> NDArray[np.float64]:
         X_target = stack(data.X[data.is_target], data.X_unlabeled)
         if X_target.shape[0] == 0:
             raise GroupDataError(

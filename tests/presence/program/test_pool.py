@@ -17,7 +17,7 @@ from groupwise.presence.program import Pool, bind_pool
 
 
 @pytest.mark.parametrize(
-    "learner", [HistTrees(2, n_threads=1), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    "learner", [HistTrees(2, n_jobs=1), DecisionTreeClassifier(max_depth=2, random_state=0)]
 )
 def test_weak_learners_that_are_asked(bags, learner):
     clf = DPBoostClassifier(learner, nu=0.05, cut_rounds=2, max_queries=30, random_state=0)

@@ -15,7 +15,8 @@ from groupwise.proportions import (
 
 
 def test_groups_of_one_without_graph_are_kernel_ridge(blobs):
-    model = ManifoldAOCClassifier(gamma1=0.3, fit_intercept=False).fit(blobs.X, blobs.y_row)
+    model = ManifoldAOCClassifier(gamma1=0.3, fit_intercept=False)
+    model.fit(blobs.X, blobs.y_row, groups=np.arange(len(blobs.X)))
     sigma = model.function_.kernel.sigma
     parent = KernelRidge(alpha=0.3, kernel="rbf", gamma=0.5 / sigma**2)
     parent.fit(blobs.X, np.where(blobs.y_row == "yes", 1.0, -1.0))

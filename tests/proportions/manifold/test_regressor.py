@@ -44,7 +44,8 @@ def test_regression_from_values_means_and_totals(loss):
 
 def test_regression_of_groups_of_one_is_kernel_ridge():
     X, y, _ = regression_data()
-    model = ManifoldAOCRegressor(gamma1=0.2, fit_intercept=False).fit(X, y)
+    model = ManifoldAOCRegressor(gamma1=0.2, fit_intercept=False)
+    model.fit(X, y, groups=np.arange(len(X)))
     parent = KernelRidge(alpha=0.2, kernel="rbf", gamma=0.5 / model.function_.kernel.sigma**2)
     np.testing.assert_allclose(model.predict(X), parent.fit(X, y).predict(X), atol=1e-9)
 
@@ -57,4 +58,4 @@ def test_regression_takes_ids_from_a_column():
     np.testing.assert_allclose(inside.predict(table), apart.predict(X))
     assert inside.score(table, y) == pytest.approx(apart.score(X, y, groups=groups))
     with pytest.raises(ValueError, match="requires y"):
-        ManifoldAOCRegressor().fit(X, None)
+        ManifoldAOCRegressor().fit(X, None, groups=groups)

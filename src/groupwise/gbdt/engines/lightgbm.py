@@ -15,7 +15,7 @@ from groupwise.boosting.lightgbm_tools import (
     thread_count,
     training_scores,
 )
-from groupwise.gbdt.engines.interface import EngineOptions, Objective
+from groupwise.gbdt.rounds import EngineOptions, Objective
 
 __all__ = ["LightGBMEngine", "LightGBMModel"]
 

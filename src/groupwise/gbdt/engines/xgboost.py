@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from groupwise._typing import Rows
 from groupwise.boosting.lightgbm_tools import lightgbm_input as scipy_matrix
 from groupwise.boosting.lightgbm_tools import thread_count
-from groupwise.gbdt.engines.interface import EngineOptions, Objective
+from groupwise.forks import use_engine
+from groupwise.gbdt.rounds import EngineOptions, Objective
 
 __all__ = [
     "XGBoostEngine",
@@ -29,6 +30,7 @@ def load_xgboost() -> Any:
         raise ImportError(
             "engine='xgboost' needs the package xgboost: install groupwise[xgboost]"
         ) from error
+    use_engine("xgboost")
     return xgboost
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from groupwise.inputs.parameters import check_number
+from groupwise.inputs import check_number
 from groupwise.presence.program.master import Generated, Master, Point
 from groupwise.solvers import LiveProgram
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.inputs import check_choice, check_flag, check_number
 from groupwise.presence.program.branch import branch_and_bound
 from groupwise.presence.program.cuts import CutSettings, Relaxed, relax_by_cuts
 from groupwise.presence.program.disjunctions import Disjunctions

@@ -12,6 +12,7 @@ from groupwise.proportions.manifold.problem import (
     ManifoldSettings,
     feature_smoothness,
     fit_manifold,
+    kernel_features,
     membership,
 )
 from groupwise.proportions.manifold.regressor import ManifoldAOCRegressor
@@ -21,7 +22,6 @@ from groupwise.proportions.manifold.selection import (
     Grid,
     Selection,
     chosen,
-    default_widths,
     fit_selected,
     select,
 )
@@ -38,10 +38,10 @@ __all__ = [
     "ManifoldSettings",
     "Selection",
     "chosen",
-    "default_widths",
     "feature_smoothness",
     "fit_manifold",
     "fit_selected",
+    "kernel_features",
     "membership",
     "select",
 ]

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import RandomState, Rows
+from groupwise.inputs import ShareRows
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.base import BaseProportionsClassifier
-from groupwise.proportions.inputs import AggregateRows
 from groupwise.proportions.manifold.problem import ManifoldSettings, fit_manifold
 from groupwise.proportions.soft_labels import SoftLabelMixin, aggregate_targets
 
@@ -54,7 +54,7 @@ class ManifoldAOCClassifier(SoftLabelMixin, BaseProportionsClassifier):
         ``None`` solves exactly: to 12,000 rows with a rows' graph, else to 12,000 groups. A number
         approximates the kernel on that many landmarks (Nystroem), for any number of rows.
     classes : array-like of shape (n_classes,), default=None
-        Names of the classes; see :func:`groupwise.proportions.class_counts`.
+        Names of the classes; see :func:`groupwise.inputs.class_counts`.
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -137,7 +137,7 @@ class ManifoldAOCClassifier(SoftLabelMixin, BaseProportionsClassifier):
     def _check_parameters(self) -> None:
         self._settings()
 
-    def _fit_values(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _fit_values(self, data: ShareRows) -> NDArray[np.float64]:
         self.function_, values_row = fit_manifold(
             self._settings(), data.X, data.groups, aggregate_targets(data)
         )

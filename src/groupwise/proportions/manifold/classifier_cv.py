@@ -4,16 +4,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import RandomState, Rows
+from groupwise.inputs import ShareRows
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.folds import Splitter, check_cv
-from groupwise.proportions.inputs import AggregateRows
 from groupwise.proportions.manifold.problem import ManifoldSettings
 from groupwise.proportions.manifold.selection import (
     LAMBDAS,
     RHOS,
     Grid,
-    default_widths,
     fit_selected,
     select,
 )
@@ -119,15 +118,14 @@ class ManifoldAOCClassifierCV(SoftLabelMixin, BaseProportionsClassifier):
         return ManifoldSettings.of(self.get_params(deep=False))
 
     def _grid(self) -> Grid:
-        widths = default_widths(self.goal) if self.widths is None else self.widths
-        return Grid.of(self.kernel, widths, self.rhos, self.lambdas)
+        return Grid.for_goal(self.goal, self.kernel, self.widths, self.rhos, self.lambdas)
 
     def _check_parameters(self) -> None:
         self._settings()
         self._grid()
         check_cv(self.cv)
 
-    def _fit_values(self, data: AggregateRows) -> NDArray[np.float64]:
+    def _fit_values(self, data: ShareRows) -> NDArray[np.float64]:
         target_group, settings = aggregate_targets(data), self._settings()
         selection = select(
             settings,

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.inputs import check_choice, check_flag, check_number
 from groupwise.kernels import (
     FeaturePath,
     Kernel,
@@ -37,6 +37,7 @@ __all__ = [
     "ManifoldSettings",
     "feature_smoothness",
     "fit_manifold",
+    "kernel_features",
     "membership",
     "solve_in_features",
 ]
@@ -237,6 +238,17 @@ def solve_in_features(
         beta, bias = _solve(settings, Z @ Z.T, target_group, groups)
         whitened = Z.T @ beta
     return FeatureModel(features, whitening.weights(whitened), bias)
+
+
+def kernel_features(
+    kernel: Kernel, X: Rows, n_components: int | None, random_state: RandomState
+) -> tuple[LandmarkFeatures, NDArray[np.float64]]:
+    """Features on so many landmarks (``None``: all rows), and their values on X."""
+    if n_components is None:
+        return LandmarkFeatures.fit_transform(kernel, X)
+    rng = check_random_state(random_state)
+    features = LandmarkFeatures.sample(kernel, X, n_components, rng)
+    return features, features.transform(X)
 
 
 def feature_smoothness(

@@ -1,23 +1,18 @@
 """AOC-manifold for regression: values of rows from totals or means of groups."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.base import BaseGroupRegressor
+from groupwise.groups import Groups
 from groupwise.kernels import NeighbourGraph
-from groupwise.proportions.inputs import check_totals, totals
 from groupwise.proportions.manifold.problem import ManifoldSettings, fit_manifold
-from groupwise.validation import check_groups, check_rows, split_group_column
 
 __all__ = ["ManifoldAOCRegressor"]
 
 
-class ManifoldAOCRegressor(RegressorMixin, BaseEstimator):
+class ManifoldAOCRegressor(BaseGroupRegressor):
     r"""Values of rows from the total or mean of each group.
 
     .. math:: \min_{f, c} L(A f + c\,a, b) + \gamma_1 |f|^2 + \gamma_2 f' M f ,
@@ -66,9 +61,6 @@ class ManifoldAOCRegressor(RegressorMixin, BaseEstimator):
     [1.0, 3.0]
     """
 
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012  # scikit-learn reads a plain dict
-    __metadata_request__score = {"groups": True}  # noqa: RUF012
-
     def __init__(
         self,
         level: str = "row",
@@ -100,9 +92,7 @@ class ManifoldAOCRegressor(RegressorMixin, BaseEstimator):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> "ManifoldAOCRegressor":
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "ManifoldAOCRegressor":
         """Fit to rows and what is known of their groups.
 
         Parameters
@@ -118,62 +108,13 @@ class ManifoldAOCRegressor(RegressorMixin, BaseEstimator):
         self : ManifoldAOCRegressor
         """
         settings = ManifoldSettings.of(self.get_params(deep=False))
-        features, groups = split_group_column(X, self.group_column, groups)
-        data = check_totals(self, features, y, groups, target=self.target)
-        self.n_groups_ = data.groups.n_groups
+        data = self._check_training(X, y, groups)
+        rows = data.X.astype(np.float64, copy=False)
         self.function_, values = fit_manifold(
-            settings, data.X, data.groups, data.total_group[:, None]
+            settings, rows, data.groups, data.total_group[:, None]
         )
         self.transduction_ = values[:, 0]
         return self
 
-    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Predict the value of each row.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        features = split_group_column(X, self.group_column, None, required=False)[0]
-        rows = check_rows(self, features).astype(np.float64, copy=False)
-        return self.function_.values(rows)[:, 0]
-
-    def predict_groups(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
-        """Predict the mean of each group, or its total: what ``target`` says.
-
-        Returns
-        -------
-        y_group : ndarray of shape (n_groups,)
-            In the order of ``np.unique(groups)``.
-        """
-        groups = split_group_column(X, self.group_column, groups)[1]
-        encoded = check_groups(groups, _num_samples(X))
-        value_row = self.predict(X)
-        return encoded.mean(value_row) if self.target == "mean" else encoded.sum(value_row)
-
-    def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
-        """Coefficient of determination of the groups' means (or totals).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            As in :meth:`fit`.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        r2 : float
-        """
-        groups = split_group_column(X, self.group_column, groups)[1]
-        encoded = check_groups(groups, _num_samples(X))
-        known = totals(y, encoded, target=self.target)
-        if self.target == "mean":
-            known = known / encoded.sizes
-        return float(r2_score(known, self.predict_groups(X, encoded)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+        return self.function_.values(rows.astype(np.float64, copy=False))[:, 0]

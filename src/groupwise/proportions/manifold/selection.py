@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.inputs.parameters import check_choice
+from groupwise.inputs import check_choice
 from groupwise.kernels import FeaturePath, LandmarkFeatures, fit_kernel
 from groupwise.kernels.deformed import Whitening
 from groupwise.kernels.features import quadratic
@@ -29,7 +29,6 @@ __all__ = [
     "Grid",
     "Selection",
     "chosen",
-    "default_widths",
     "fit_selected",
     "select",
 ]
@@ -46,12 +45,6 @@ LAMBDAS = tuple(float(x) for x in np.geomspace(1e-6, 1e2, 17))
 
 # Pivots of the kernel matrix below this are rounding errors.
 _TOLERANCE = 1e-13
-
-
-def default_widths(goal: str) -> tuple[float, ...]:
-    """Kernel widths to choose from where none are given."""
-    check_choice("goal", goal, tuple(_WIDTHS))
-    return _WIDTHS[goal]
 
 
 @dataclass(frozen=True)
@@ -82,6 +75,19 @@ class Grid:
         if grid.rhos.ndim != 1 or len(grid.rhos) == 0 or not (grid.rhos >= 0).all():
             raise ValueError(f"rhos must be a list of numbers >= 0, got {grid.rhos.tolist()!r}")
         return replace(grid, widths=np.ones(1)) if kernel == "linear" else grid
+
+    @classmethod
+    def for_goal(
+        cls,
+        goal: str,
+        kernel: str,
+        widths: ArrayLike | None,
+        rhos: ArrayLike,
+        lambdas: ArrayLike,
+    ) -> "Grid":
+        """The same; where no widths are given, those that suit the goal."""
+        check_choice("goal", goal, tuple(_WIDTHS))
+        return cls.of(kernel, _WIDTHS[goal] if widths is None else widths, rhos, lambdas)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the one door refuses, beyond the checks that every estimator is put through."""
+"""What is refused beyond the checks that every estimator is put through."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from groupwise import Groups, SBoostClassifier
 from groupwise.exceptions import GroupDataError
-from groupwise.validation import check_groups, split_group_column
+from groupwise.inputs import check_groups, split_column
 
 
 def model(**options):
@@ -67,26 +67,26 @@ class TestGroupColumn:
 
     def test_pandas_and_polars(self):
         for frame in (self.frame, pl.from_pandas(self.frame)):
-            X, ids = split_group_column(frame, "session", None)
+            X, ids = split_column(frame, "session", None)
             assert list(X.columns) == ["a"]
             assert list(ids) == ["x", "y"]
             assert "session" in frame.columns  # the caller's table is not touched
 
     def test_not_a_table(self):
         with pytest.raises(GroupDataError, match="needs X to be a DataFrame, got ndarray"):
-            split_group_column(np.ones((2, 2)), "session", None)
+            split_column(np.ones((2, 2)), "session", None)
 
     def test_no_such_column(self):
         with pytest.raises(GroupDataError, match=r"no column 'sess' .* \['a', 'session'\]"):
-            split_group_column(self.frame, "sess", None)
-        X, ids = split_group_column(self.frame, "sess", [1, 2])
+            split_column(self.frame, "sess", None)
+        X, ids = split_column(self.frame, "sess", [1, 2])
         assert X is self.frame and ids == [1, 2]
 
     def test_ids_twice(self):
-        _, ids = split_group_column(self.frame, "session", [7, 8])
+        _, ids = split_column(self.frame, "session", [7, 8])
         assert list(ids) == ["x", "y"]
         with pytest.raises(GroupDataError, match="'session' describe different groups"):
-            split_group_column(self.frame, "session", [7, 7])
+            split_column(self.frame, "session", [7, 7])
 
     def test_rows_are_predicted_with_or_without_the_column(self, sessions):
         X = pd.DataFrame(sessions.X, columns=list("abcd")).assign(s=sessions.groups)
