@@ -34,7 +34,7 @@ def in_torch(made_up):
 
 @pytest.mark.parametrize("place", range(12))
 def test_same_columns_and_logits(made_up, in_torch, place):
-    tables, table = made_up
+    _tables, table = made_up
     expected, row, group, ranked, noise = in_torch
     one = table(place)
     reader = read_context(one.context, Projection(), quantiles=bool(ranked[place]))

@@ -22,8 +22,8 @@ KINDS = ("majority", "proportions", "presence")
 MAX_CLASSES = 10
 MAX_FEATURES = 48
 
-#: Rows whose attention is computed at once.
-_CHUNK = 512
+#: Rows whose attention is computed at once: their weights stay in the cache.
+_CHUNK = 256
 #: Layers are applied to whole blocks of rows, so that a row's answer does not depend on how many
 #: others are asked about.
 _BLOCK = 64
@@ -145,19 +145,20 @@ class Network:
         return np.ascontiguousarray(heads.transpose(1, 0, 2))
 
     def _attend(self, q: Array, k: Array, v: Array) -> Array:
-        out = np.empty_like(q)
-        heads = self._heads(q / np.float32(np.sqrt(k.shape[2])))
-        width = k.shape[2]
-        for place in range(len(heads)):
+        n_heads, n_context, width = k.shape
+        heads = self._heads(q / np.float32(np.sqrt(width)))
+        out = np.empty((len(q), n_heads, width), np.float32)
+        room = np.empty((_CHUNK, n_context), np.float32)
+        for place in range(n_heads):
             for start in range(0, len(q), _CHUNK):
-                part = slice(start, start + _CHUNK)
-                weight = heads[place, part] @ k[place].T
+                part = heads[place, start : start + _CHUNK]
+                weight = np.matmul(part, k[place].T, out=room[: len(part)])
                 weight -= weight.max(axis=1, keepdims=True)
                 np.exp(weight, out=weight)
                 seen = weight @ v[place]
                 seen /= weight.sum(axis=1, keepdims=True)
-                out[part, place * width : (place + 1) * width] = seen
-        return out
+                out[start : start + _CHUNK, place] = seen
+        return out.reshape(len(q), -1)
 
 
 def _square(x: Array) -> Array:
