@@ -48,9 +48,10 @@ def test_same_columns_and_logits(made_up, in_torch, place):
 
     # the same columns, so that only the passes are compared
     seen, asked = expected[place, one.context_rows], expected[place, one.asked_rows]
-    memory, row_seen, group_seen = load_network().read(seen, one.context.codes)
+    memory = load_network().read(seen, one.context.codes)
+    row_seen, group_seen = load_network().answer(seen, one.context.codes, memory)
     codes = np.repeat(np.arange(len(one.sizes)), one.sizes)
-    row_asked, group_asked = load_network().answer(asked, codes, memory, len(seen))
+    row_asked, group_asked = load_network().answer(asked, codes, memory)
     for found, rows in ((row_seen, one.context_rows), (row_asked, one.asked_rows)):
         np.testing.assert_allclose(
             found[:, :n_classes], row[place, rows, :n_classes], rtol=1e-3, atol=1e-3

@@ -244,7 +244,8 @@ class InContextClassifier(BaseGroupClassifier):
             proba = np.zeros((len(self._order), members[0].reader.context.label.shape[1]))
             for member in members:
                 columns = _columns(member, member.reader.read_context())
-                logits = network.read(columns, member.reader.context.codes)[1]
+                codes = member.reader.context.codes
+                logits, _ = network.answer(columns, codes, network.read(columns, codes))
                 proba += _softmax(logits[:, member.place]) / len(members)
             found.append(proba)
         proba_row = np.empty((len(self._order), len(self.classes_)))
@@ -416,15 +417,13 @@ def _ask_members(network: Network, held: list[Member], asked: _Asked) -> tuple[A
     proba_row = np.zeros((len(asked.order), n_classes))
     proba_part = np.zeros((asked.n_parts, n_classes))
     context = reader.read_context()
-    memories = [network.read(_columns(member, context), reader.context.codes)[0] for member in held]
+    memories = [network.read(_columns(member, context), reader.context.codes) for member in held]
     for here in asked.chunks():
         parts = asked.part_of_row[here]
         codes = parts - parts[0]
         read = reader.read(dense(asked.rows[asked.order[here]]), np.bincount(codes))
         for member, memory in zip(held, memories, strict=True):
-            of_row, of_part = network.answer(
-                _columns(member, read), codes, memory, len(reader.context.x)
-            )
+            of_row, of_part = network.answer(_columns(member, read), codes, memory)
             proba_row[here] += _softmax(of_row[:, member.place])
             proba_part[parts[0] : parts[-1] + 1] += _softmax(of_part[:, member.place])
     return proba_row, proba_part

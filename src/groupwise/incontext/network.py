@@ -24,9 +24,6 @@ MAX_FEATURES = 48
 
 #: Rows whose attention is computed at once: their weights stay in the cache.
 _CHUNK = 256
-#: Layers are applied to whole blocks of rows, so that a row's answer does not depend on how many
-#: others are asked about.
-_BLOCK = 64
 _EPS = np.float32(1e-5)
 
 Array = NDArray[np.float32]
@@ -64,8 +61,8 @@ class Network:
                 weights[name] = np.ascontiguousarray(value.astype(np.float32).T)
         return cls(weights, meta, digest.hexdigest()[:16])
 
-    def read(self, columns: Array, codes: NDArray[np.intp]) -> tuple[Memory, Array, Array]:
-        """Read a context: its memory, and the logits of its own rows and groups.
+    def read(self, columns: Array, codes: NDArray[np.intp]) -> Memory:
+        """Read a context: keys and values of its rows, block by block.
 
         Parameters
         ----------
@@ -73,48 +70,61 @@ class Network:
         codes : ndarray of shape (n_rows,)
             The group of each row, from 0.
         """
+        member, h = _member(codes), self._embed(columns)
         memory: Memory = []
-        row, group = self._pass(columns, codes, memory, len(columns), read=True)
-        return memory, row, group
+        for place in range(self.n_blocks):
+            u = self._see_group(place, h, codes, member)
+            memory.append(self._remember(place, u))
+            if place + 1 < self.n_blocks:  # nobody asks what the last block makes of it
+                self._see_context(place, h, u, memory[place], len(columns))
+        return memory
 
     def answer(
-        self, columns: Array, codes: NDArray[np.intp], memory: Memory, n_context: int
+        self, columns: Array, codes: NDArray[np.intp], memory: Memory
     ) -> tuple[Array, Array]:
         """Logits of rows and of groups, each (rows or groups, MAX_CLASSES)."""
-        n_rows, n_groups = len(columns), int(codes.max()) + 1
-        missing = -n_rows % _BLOCK
-        columns = np.pad(columns, ((0, missing), (0, 0)))
-        codes = np.concatenate([codes, np.full(missing, n_groups)])
-        row, group = self._pass(columns, codes, memory, n_context, read=False)
-        return row[:n_rows], group[:n_groups]
-
-    def _pass(
-        self, columns: Array, codes: NDArray[np.intp], memory: Memory, n_context: int, *, read: bool
-    ) -> tuple[Array, Array]:
-        member = _member(codes)
-        stretch = np.float32(np.log(max(n_context, 2)) / 6)
-        hidden = _square(self._linear("embed_in", columns))
-        h = self._linear("embed_skip", columns) + self._linear("embed_out", hidden)
-        for place in range(self.meta["sizes"]["n_blocks"]):
-            name = f"blocks.{place}."
-            pooled = self._pool(name + "gate", self._norm(name + "norm_group", h), member)
-            of_group = self._linear(
-                name + "group_out", _square(self._linear(name + "group_in", pooled))
-            )
-            h += of_group[codes]
-            u = self._norm(name + "norm_rows", h)
-            if read:
-                both = self._linear(name + "key_value", u)
-                width = both.shape[1] // 2
-                memory.append((self._heads(both[:, :width]), self._heads(both[:, width:])))
-            seen = self._attend(self._linear(name + "query", u) * stretch, *memory[place])
-            h += self._linear(name + "attend_out", seen)
-            thought = _square(self._linear(name + "think_in", self._norm(name + "norm_think", h)))
-            h += self._linear(name + "think_out", thought)
+        member, h = _member(codes), self._embed(columns)
+        n_context = memory[0][0].shape[1]
+        for place in range(self.n_blocks):
+            u = self._see_group(place, h, codes, member)
+            self._see_context(place, h, u, memory[place], n_context)
         u = self._norm("norm_out", h)
         pooled = self._pool("gate_out", u, member)
         group = self._linear("group_out", _square(self._linear("group_in", pooled)))
         return self._linear("row_out", u), group
+
+    @property
+    def n_blocks(self) -> int:
+        return int(self.meta["sizes"]["n_blocks"])
+
+    def _embed(self, columns: Array) -> Array:
+        hidden = _square(self._linear("embed_in", columns))
+        return self._linear("embed_skip", columns) + self._linear("embed_out", hidden)
+
+    def _see_group(self, place: int, h: Array, codes: NDArray[np.intp], member: csr_array) -> Array:
+        """Rows learn of their group, in place; what they look at the context with."""
+        name = f"blocks.{place}."
+        pooled = self._pool(name + "gate", self._norm(name + "norm_group", h), member)
+        hidden = _square(self._linear(name + "group_in", pooled))
+        h += self._linear(name + "group_out", hidden)[codes]
+        return self._norm(name + "norm_rows", h)
+
+    def _remember(self, place: int, u: Array) -> tuple[Array, Array]:
+        both = self._linear(f"blocks.{place}.key_value", u)
+        width = both.shape[1] // 2
+        return self._heads(both[:, :width]), self._heads(both[:, width:])
+
+    def _see_context(
+        self, place: int, h: Array, u: Array, memory: tuple[Array, Array], n_context: int
+    ) -> None:
+        """Rows learn of the context, then think, in place."""
+        name = f"blocks.{place}."
+        # The more rows there are to look at, the sharper the look.
+        stretch = np.float32(np.log(max(n_context, 2)) / 6)
+        seen = self._attend(self._linear(name + "query", u) * stretch, *memory)
+        h += self._linear(name + "attend_out", seen)
+        hidden = _square(self._linear(name + "think_in", self._norm(name + "norm_think", h)))
+        h += self._linear(name + "think_out", hidden)
 
     def _linear(self, name: str, x: Array) -> Array:
         out = x @ self.weights[name + ".weight"]
