@@ -26,11 +26,11 @@ import numpy as np
 import pandas as pd
 
 from groupwise import Groups, NaiveGroupClassifier, SBoostClassifier
-from groupwise.cli.visible import visible
+from groupwise.cli.console import visible
 from groupwise.exceptions import GroupDataError
 from groupwise.io import ModelFileError, load_model, save_model
 from groupwise.tables import TableError, read_table, write_table
-from groupwise.tables.addresses import without_password
+from groupwise.tables.formats import without_password
 
 TESTS = Path(__file__).parent.parent / "tests" / "security"
 PROGRAM = "import groupwise.cli; groupwise.cli.main()"

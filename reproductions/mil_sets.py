@@ -183,7 +183,14 @@ def missing_folds(
 
 
 def fold_scores(
-    method: Method, X: Any, y: NDArray, groups: NDArray, *, repeat: int, fold: int, seed: int = 0
+    method: Method,
+    X: Any,
+    y: NDArray[Any],
+    groups: NDArray[Any],
+    *,
+    repeat: int,
+    fold: int,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Choose, fit and judge on one outer fold: predictions of its groups and CPU seconds."""
     outer = WholeGroupKFold(N_FOLDS, random_state=seed + repeat)

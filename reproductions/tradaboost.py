@@ -28,6 +28,7 @@ from groupwise.transfer import (
     TrAdaBoostClassifier,
     TransductiveSVC,
     WeightedTransferClassifier,
+    WorseThanGuessingWarning,
 )
 from reproductions.result import Result, Track, quiet
 from reproductions.tradaboost_tables import (
@@ -178,7 +179,7 @@ def reproduce(
     return Result("tradaboost", tables, settings, list(NOTES), paths)
 
 
-def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray, NDArray]:
+def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Training rows (all of the source, some of the target) and test rows."""
     source = np.flatnonzero(data.domains == "source")
     target = np.flatnonzero(data.domains == "target")
@@ -191,11 +192,12 @@ def _draw_rows(data: TransferData, ratio: float, seed: int) -> tuple[NDArray, ND
     return np.concatenate([source, train]), test
 
 
-def _fitted(model: Any, data: TransferData, rows: NDArray, **more: Any) -> Any:
+def _fitted(model: Any, data: TransferData, rows: NDArray[Any], **more: Any) -> Any:
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PerfectTargetWarning)
+        warnings.simplefilter("ignore", WorseThanGuessingWarning)
         warnings.simplefilter("ignore", NegativeTransferWarning)
         return model.set_params(target_domain="target").fit(
             data.X[rows], data.y[rows], domains=data.domains[rows], **more
@@ -262,7 +264,7 @@ def _draw_ratios(curves: dict[str, list[Any]], title: str, path: Path) -> Path:
     return path
 
 
-def _draw_stages(stages: dict[float, NDArray], title: str, path: Path) -> Path:
+def _draw_stages(stages: dict[float, NDArray[Any]], title: str, path: Path) -> Path:
     figure = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
     for ratio, errors in stages.items():

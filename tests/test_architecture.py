@@ -10,7 +10,7 @@ import groupwise
 ROOT = Path(groupwise.__file__).parent
 # Packages of one layer are peers: none imports another.
 LAYERS = [
-    {"_compat", "exceptions", "files", "recipes"},
+    {"_compat", "exceptions", "files", "forks", "recipes"},
     {"groups"},
     {"_typing", "rules"},
     {"inputs"},
@@ -77,8 +77,8 @@ def private_names_defined_in(package):
 
 
 DEFINED = {package: private_names_defined_in(package) for package in LAYER}
-# Named tuples of the standard library spell their public methods so.
-NOT_PRIVATE = {"_replace", "_asdict", "_fields"}
+# The standard library spells these public names so.
+NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_exit"}
 
 
 @each_file

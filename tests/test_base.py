@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from groupwise.base import BaseGroupClassifier, BaseGroupRegressor
+from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, Predictions
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.groups import Groups
 from groupwise.rules import get_rule
@@ -88,6 +88,15 @@ def test_row_weights_are_shares_of_the_group(data):
     X, y, groups = data
     found = MeanLine().fit(X, y, groups=groups).predictions(X, groups)
     np.testing.assert_allclose(found.groups.sum(found.row_weights()), 1.0)
+
+
+def test_row_weights_by_hand():
+    proba = np.array([[0.9, 0.1], [0.3, 0.7], [0.0, 1.0]])
+    group = np.array([[0.6, 0.4], [1.0, 0.0]])
+    code = np.array([0, 1, 1])
+    found = Predictions(np.arange(2), Groups(["a", "a", "b"]), proba[:, 1], proba, group, code)
+    # of 0.9 and 0.3 towards the group's class; a group without any shares evenly
+    np.testing.assert_allclose(found.row_weights(), [0.75, 0.25, 1.0])
 
 
 def test_classes_that_were_never_seen_get_columns_of_zeros(data):

@@ -95,3 +95,13 @@ def test_links_in_the_pages_lead_somewhere():
 def test_every_public_name_has_a_docstring():
     for name in groupwise.__all__:
         assert getattr(groupwise, name).__doc__
+
+
+def test_the_hops_that_contributing_lists_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## Read it as data")[1].split("\n## ")[0]
+    source = ROOT / "src" / "groupwise"
+    for line in re.findall(r"^- .*$", text, re.MULTILINE):
+        for hop in re.findall(r"(?<![\w/])((?:[a-z_]+/)*[a-z_]+)\.(\w+)", line):
+            path, name = source / f"{hop[0]}.py", hop[1]
+            assert path.exists(), f"{hop[0]}.{name}"
+            assert re.search(rf"^ *(?:def|class) {name}\b", path.read_text(), re.MULTILINE), hop

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -183,6 +183,86 @@ class GroupMixin:
         rows = check_rows(self, X)
         return rows, check_groups(groups, _num_samples(rows))
 
+    @abstractmethod
+    def _predictions(self, rows: Rows, groups: Groups) -> Any:
+        """Everything about checked rows and their groups."""
+
+    @abstractmethod
+    def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        """Classes or numbers of checked rows."""
+
+    @abstractmethod
+    def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        """Classes or numbers of the groups of checked rows."""
+
+    @abstractmethod
+    def _judge(self, predictions: Any, y: ArrayLike) -> float:
+        """What :meth:`score` reports."""
+
+    def predictions(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> Any:
+        """Everything about rows and groups at once, at the price of one pass.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        predictions : Predictions, or NumberPredictions of a regressor
+        """
+        return self._predictions(*self._checked(X, groups))
+
+    def predict(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
+        """Predict the class of each row, or its number where the model is a regressor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Used by methods that see a row in view of its group.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        return self._predict_rows(*self._checked(X, groups))
+
+    def predict_groups(
+        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
+    ) -> NDArray[Any]:
+        """Predict the class of each group, or the mean or total that a regressor was fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        y_group : ndarray of shape (n_groups,)
+            In the order of ``np.unique(groups)``.
+        """
+        return self._predict_groups(*self._checked(X, groups, about_groups=True))
+
+    def score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
+        """Share of groups whose class is predicted right, or R² over groups of a regressor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            As in ``fit``.
+        groups : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        return self._judge(self._predictions(*self._checked(X, groups, about_groups=True)), y)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
@@ -192,9 +272,9 @@ class GroupMixin:
 class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers.
 
-    A subclass writes ``fit``, through :meth:`_check_training`, and :meth:`_answer_rows`; it stores
-    ``rule_`` unless rows decide by majority, or writes :meth:`_answer_groups`. Its constructor has
-    a parameter ``group_column``.
+    A subclass writes :meth:`_learn`, or ``fit`` where that takes other data, and
+    :meth:`_answer_rows`; it stores ``rule_`` unless rows decide by majority, or writes
+    :meth:`_answer_groups`. Its constructor has a parameter ``group_column``.
     """
 
     __metadata_request__predict_proba = {"groups": True}  # noqa: RUF012
@@ -205,6 +285,32 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     rule_: Rule = get_rule("majority")
+
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | Groups | None = None) -> Self:
+        """Fit to rows and their groups' labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's label, repeated on each of its rows.
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        self : estimator
+        """
+        self._check_parameters()
+        self._learn(self._check_training(X, y, groups))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse values that no data could make sense of."""
+
+    @abstractmethod
+    def _learn(self, data: Any) -> Any:
+        """Fit to checked data."""
 
     def _check_training(
         self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None
@@ -226,31 +332,19 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         """Class probabilities of groups, (n_groups, n_classes)."""
         return self.rule_.combine(proba_row, groups)
 
+    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        """The same where nothing is asked about rows; to be overridden where that saves work."""
+        return self._answer_groups(rows, groups, *self._answer_rows(rows, groups))
+
     def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
         """Class codes of rows; of equals the first class."""
         return proba_row.argmax(axis=1)
 
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
-        """What :meth:`score` reports."""
         groups = predictions.groups
         y_group = groups.one_per_group(np.asarray(y))
         check_known_classes(y, self.classes_, groups)
         return float(np.mean(predictions.y_group == y_group))
-
-    def predictions(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> Predictions:
-        """Everything about rows and groups at once, at the price of one pass.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        predictions : Predictions
-        """
-        return self._predictions(*self._checked(X, groups))
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
         score_row, proba_row = self._answer_rows(rows, groups)
@@ -267,6 +361,12 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
             proba_group=self._answer_groups(rows, groups, score_row, proba_row),
             code_row=self._label_rows(score_row, proba_row),
         )
+
+    def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self.classes_[self._label_rows(*self._answer_rows(rows, groups))]
+
+    def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self.classes_[self._answer_groups_only(rows, groups).argmax(axis=1)]
 
     def decision_function(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
@@ -303,26 +403,10 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
         """
         return self._answer_rows(*self._checked(X, groups))[1]
 
-    def predict(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Used by methods that see a row in view of its group.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        code_row = self._label_rows(*self._answer_rows(*self._checked(X, groups)))
-        return self.classes_[code_row]  # not in one line: unfitted, it must be _checked that raises
-
     def predict_groups_proba(
         self, X: MatrixLike, groups: ArrayLike | Groups | None = None
     ) -> NDArray[Any]:
-        """Probability of each class for each group.
+        """Probability of each class for each group; its share, where shares are predicted.
 
         Parameters
         ----------
@@ -336,42 +420,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
             In the order of ``np.unique(groups)``, columns as in ``classes_``.
         """
         rows, encoded = self._checked(X, groups, about_groups=True)
-        return self._answer_groups(rows, encoded, *self._answer_rows(rows, encoded))
-
-    def predict_groups(
-        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
-    ) -> NDArray[Any]:
-        """Predict the class of each group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        y_group : ndarray of shape (n_groups,)
-            In the order of ``np.unique(groups)``.
-        """
-        code_group = self.predict_groups_proba(X, groups).argmax(axis=1)
-        return self.classes_[code_group]
-
-    def score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
-        """Share of groups whose class is predicted right.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        accuracy : float
-        """
-        return self._judge(self._predictions(*self._checked(X, groups, about_groups=True)), y)
+        return self._answer_groups_only(rows, encoded)
 
 
 class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
@@ -401,76 +450,15 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
     def _answer_groups(self, y_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         return groups.sum(y_row) if self.target_ == "total" else groups.mean(y_row)
 
-    def predictions(
-        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
-    ) -> NumberPredictions:
-        """Everything about rows and groups at once, at the price of one pass.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        predictions : NumberPredictions
-        """
-        return self._predictions(*self._checked(X, groups))
-
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
         y_row = self._answer_rows(rows, groups)
         return NumberPredictions(groups, y_row, self._answer_groups(y_row, groups))
 
-    def predict(self, X: MatrixLike, groups: ArrayLike | Groups | None = None) -> NDArray[Any]:
-        """Predict the number of each row.
+    def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._answer_rows(rows, groups)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Used by methods that see a row in view of its group.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        return self._answer_rows(*self._checked(X, groups))
-
-    def predict_groups(
-        self, X: MatrixLike, groups: ArrayLike | Groups | None = None
-    ) -> NDArray[Any]:
-        """Predict the mean or total of each group, whichever the model was fitted to.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        y_group : ndarray of shape (n_groups,)
-            In the order of ``np.unique(groups)``.
-        """
-        return self._predictions(*self._checked(X, groups, about_groups=True)).y_group
-
-    def score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None = None) -> float:
-        """Coefficient of determination R² over groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            As in ``fit``.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        r2 : float
-        """
-        rows, encoded = self._checked(X, groups, about_groups=True)
-        return self._judge(self._predictions(rows, encoded), y)
+    def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._predictions(rows, groups).y_group
 
     def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
         groups = predictions.groups

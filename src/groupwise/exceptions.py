@@ -8,7 +8,7 @@ class GroupDataError(ValueError):
 
 
 class GroupsLostWarning(UserWarning):
-    """Groups were probably lost on the way to ``fit`` or ``score``.
+    """Groups (or domains, in transfer) were probably lost on the way to ``fit`` or ``score``.
 
     scikit-learn's ``GridSearchCV.fit(X, y, groups=g)``, ``cross_validate(..., groups=g)`` and
     wrappers such as ``CalibratedClassifierCV`` hand ``groups`` to the splitter only, unless
@@ -18,7 +18,9 @@ class GroupsLostWarning(UserWarning):
     - ``sklearn.set_config(enable_metadata_routing=True)``: ``groups`` is requested by default;
     - ``group_column="name"``: the ids travel as a column of the table ``X``.
 
-    ``groups=np.arange(len(X))`` says that every row is meant to be a group of its own.
+    ``groups=np.arange(len(X))`` says that every row is meant to be a group of its own. Of domains
+    the last two serve (``domain_column``), and ``domains=["target"] * len(X)`` says that all rows
+    are meant to be of one.
     """
 
 

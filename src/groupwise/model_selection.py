@@ -280,14 +280,14 @@ def cross_validate(
     scores : dict of arrays
         As from scikit-learn.
     """
-    groups = split_column(X, getattr(estimator, "group_column", None), groups)[1]
-    encoded = check_groups(groups, _num_samples(X))
+    ids = split_column(X, getattr(estimator, "group_column", None), groups)[1]
+    encoded = check_groups(ids, _num_samples(X))
     stratify = keep_whole is None and _one_class_each(y, encoded)
     splits = split_whole_groups(
         cv, X, y, encoded, keep_whole=keep_whole, stratify=stratify, random_state=0
     )
     with sklearn.config_context(enable_metadata_routing=True):
-        params = None if groups is None else {"groups": encoded.spread(encoded.names)}
+        params = None if ids is None else {"groups": encoded.spread(encoded.names)}
         return sklearn_cross_validate(
             estimator, X, y, params=params, cv=splits, scoring=scoring, **options
         )

@@ -74,7 +74,7 @@ def test_the_model_is_that_of_one_machine(folder, client, tmp_path):
     many, one = map(load_model, paths)
     assert many.classes == one.classes
     frame = pd.read_parquet(folder)
-    X = [model.matrix(model.schema.conform(frame, name="t")) for model in (many, one)]
+    X = [model.prepare(model.schema.conform(frame, name="t")) for model in (many, one)]
     scores = [model.estimator.decision_function(x) for model, x in zip((many, one), X, strict=True)]
     np.testing.assert_allclose(*scores, atol=3e-7)
 

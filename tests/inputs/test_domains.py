@@ -37,6 +37,8 @@ def test_a_target_that_need_not_be_there():
     X, y = np.zeros((2, 1)), np.array([0, 1])
     data = check_domains(X, y, CLASSES, ["old"] * 2, target_domain="new", need_target=False)
     assert not data.is_target.any()
+    without = check_domains(X, y, CLASSES, None, target_domain="new", need_target=False)
+    assert without.is_target.all()
 
 
 def test_shares_of_the_weight():

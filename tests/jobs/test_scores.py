@@ -81,8 +81,7 @@ def test_the_score_of_a_job_is_that_of_the_estimator(method, measure, n_classes)
     features, held = job.features.iloc[test], job.targets.take(test)
     found = supervision.judge(model.predictions(features, held.groups), held)
     score = supervision.mean_score(found, held.groups.sizes)
-    ids = {"groups": held.groups} if method.kind != "transfer" else {"domains": held.domains}
-    own = model.estimator.score(model.prepare(features), held.y, **ids)
+    own = model.estimator.score(model.prepare(features), held.y, **supervision.ids(held))
     assert score == pytest.approx(own, abs=1e-12)
 
 

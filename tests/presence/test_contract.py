@@ -42,7 +42,9 @@ VARIANTS = [
     LPBoostClassifier(HistTrees(2, n_jobs=1), max_queries=5),
     LPBoostClassifier(DecisionTreeClassifier(max_depth=2), max_queries=5),
     DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_restarts=1),
-    DPBoostClassifier(Stumps(4), relaxation="lifted", C=0.1),
+    DPBoostClassifier(
+        Stumps(4), relaxation="lifted", solution="relaxation", background_cost="row", C=0.1
+    ),
     MISVMClassifier(n_components=20),
     GroupVoteClassifier([("lp", LPBoostClassifier(Stumps(4))), ("apr", APRClassifier())]),
 ]

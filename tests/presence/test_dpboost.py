@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from groupwise.exceptions import GroupDataError
@@ -88,6 +89,98 @@ def test_a_positive_group_without_a_separable_row_pays_its_slack():
     assert clf.predict_groups(X, groups=groups).tolist()[2] == 1
     # x > 0.5 costs 1 and gives up the negative row at 1: slack 2 at half the cost of its group
     assert clf.upper_bound_ == pytest.approx(2.0)
+    # at the cost of its own it is 3, as is giving up group 0
+    clf = DPBoostClassifier(Stumps(), C=1.0, background_cost="row", exact=True)
+    assert clf.fit(X, y, groups=groups).upper_bound_ == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("cost", [{"C": 0.3}, {"nu": 0.1}])
+@pytest.mark.parametrize("solution", ["witnesses", "relaxation"])
+def test_rows_at_their_own_cost_are_single_negative_groups(easy, cost, solution):
+    """The paper's negative groups have one row each."""
+    X, y, groups = (part[:80] for part in easy)
+    settings = {**cost, "solution": solution, "background_cost": "row"}
+    one = DPBoostClassifier(Stumps(4), **settings).fit(X, y, groups=groups)
+    alone = np.where(y == 1, groups, 1000 + np.arange(len(y)))
+    other = DPBoostClassifier(Stumps(4), **settings).fit(X, y, groups=alone)
+    assert one.lower_bound_ == pytest.approx(other.lower_bound_, abs=1e-7)
+    assert one.upper_bound_ == pytest.approx(other.upper_bound_, abs=1e-7)
+    shared = DPBoostClassifier(Stumps(4), **{**settings, "background_cost": "group"})
+    assert shared.fit(X, y, groups=groups).lower_bound_ < one.lower_bound_ - 1e-3
+
+
+@pytest.mark.parametrize("background_cost", ["group", "row"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_classifier_of_the_relaxation_is_optimal_in_the_papers_program(seed, background_cost):
+    """Its weights, held fixed in the lifted program with all columns and all reductions."""
+    rng = np.random.RandomState(seed)
+    groups = np.repeat(np.arange(8), 3)
+    y = groups % 2
+    X = rng.normal(size=(24, 2)).round(1)
+    X[::3] += 1.5 * y[::3, None]
+    clf = DPBoostClassifier(
+        Stumps(3), C=0.6, relaxation="lifted", solution="relaxation", tol=1e-9,
+        background_cost=background_cost,
+    ).fit(X, y, groups=groups)  # fmt: skip
+    pool = Stumps(3).bind(X)
+    H = pool.values(np.arange(len(pool.feature)))
+    H = np.hstack([H, -H])
+    negative = 0.6 if background_cost == "row" else 0.2
+    found = clf.decision_function(X)
+    assert _lifted(H, y, groups, 0.6, negative) == pytest.approx(clf.lower_bound_, abs=1e-6)
+    total = float(clf.estimator_weights_.sum())
+    fixed = _lifted(H, y, groups, 0.6, negative, score=found, total=total)
+    assert fixed == pytest.approx(clf.lower_bound_, abs=1e-6)
+    best = np.array([found[groups == g].max() for g in range(1, 8, 2)])
+    slack = 0.6 * np.maximum(1 - best, 0).sum()
+    slack += negative * np.maximum(1 + found[y == 0], 0).sum()
+    assert clf.upper_bound_ == pytest.approx(total + slack)
+    assert clf.upper_bound_ >= DPBoostClassifier(
+        Stumps(3), C=0.6, exact=True, background_cost=background_cost
+    ).fit(X, y, groups=groups).upper_bound_ - 1e-6  # fmt: skip
+
+
+def _lifted(H, y, groups, C, negative, *, score=None, total=None):
+    """Optimum of equations 7 and 8: weights and slacks copied for every row of a positive group."""
+    n = H.shape[1]
+    singles, positive = np.flatnonzero(y == 0), np.unique(groups[y == 1])
+    rows = [np.flatnonzero(groups == g) for g in positive]
+    n_copies = sum(map(len, rows))
+    size = n + len(singles) + 1  # of a copy: weights, slacks of single rows, own slack; then eta
+    start = n + len(singles)
+    n_variables = start + n_copies * (size + 1)
+    cost = np.zeros(n_variables)
+    cost[:n], cost[n:start] = 1.0, negative
+    at_least, equal = [], []  # lists of (line, right side)
+    copy = 0
+    for members in rows:
+        mine = []
+        for row in members:
+            base = start + copy * (size + 1)
+            mine.append(base)
+            own, eta, copy = base + size - 1, base + size, copy + 1
+            cost[own] = C
+            line = np.zeros(n_variables)
+            line[base : base + n], line[own], line[eta] = H[row], 1.0, -1.0
+            at_least.append((line, 0.0))
+            for j, single in enumerate(singles):
+                line = np.zeros(n_variables)
+                line[base : base + n], line[base + n + j], line[eta] = -H[single], 1.0, -1.0
+                at_least.append((line, 0.0))
+        line = np.zeros(n_variables)
+        line[np.array(mine) + size] = 1.0
+        equal.append((line, 1.0))
+        for k in range(n + len(singles)):
+            line = np.zeros(n_variables)
+            line[k] = 1.0
+            line[np.array(mine) + k] = -1.0
+            equal.append((line, 0.0))
+    if score is not None:
+        equal += [(np.pad(h, (0, n_variables - n)), s) for h, s in zip(H, score, strict=True)]
+        equal.append((np.pad(np.ones(n), (0, n_variables - n)), total))
+    A, a = (np.array(part) for part in zip(*at_least, strict=True))
+    B, b = (np.array(part) for part in zip(*equal, strict=True))
+    return linprog(cost, A_ub=-A, b_ub=-a, A_eq=B, b_eq=b).fun
 
 
 def test_constant_features_and_copies():
@@ -148,6 +241,9 @@ def test_three_classes_with_a_background():
         ({"C": -1.0}, "C must be"),
         ({"relaxation": "hope"}, "relaxation must be one of"),
         ({"relaxation": "lifted", "exact": True}, "searches with"),
+        ({"solution": "hope"}, "solution must be one of"),
+        ({"solution": "relaxation", "exact": True}, "searches for witnesses"),
+        ({"background_cost": "free"}, "background_cost must be one of"),
         ({"n_restarts": -1}, "n_restarts must be"),
         ({"max_queries": 0}, "max_queries must be"),
         ({"estimator": Stumps(0)}, "max_thresholds must be"),

@@ -88,12 +88,12 @@ def test_the_page_of_a_group(browser, pages, results):
     link.click()
     assert name in browser.find_element("css selector", "#group h1").text
     assert not browser.find_element("id", "overview").is_displayed()
-    stored = {k: v for f in results["majority"].methods[best] for k, v in f["rows"].items()}[name]
+    stored = {k: v for f in results["majority"].methods[best] for k, v in f.rows.items()}[name]
     bars = browser.find_elements("css selector", "#timeline rect")
-    assert len(bars) == len(stored["at"])
+    assert len(bars) == len(stored.at)
     heights = [float(bar.get_attribute("height")) for bar in bars]
-    top = max(stored["weight"])
-    assert heights == pytest.approx([max(2, 100 * w / top) for w in stored["weight"]])
+    top = max(stored.weight)
+    assert heights == pytest.approx([max(2, 100 * w / top) for w in stored.weight])
     assert len(browser.find_elements("css selector", "#group tbody tr")) == len(bars)
     browser.find_element("css selector", "#group a").click()
     assert browser.find_element("id", "overview").is_displayed()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from groupwise.tables import TableError, read_table
-from groupwise.tables.addresses import check_address, is_database, passwords_in, without_password
+from groupwise.tables.formats import check_address, is_database, passwords_in, without_password
 
 # every address holds a piece of "hunter2" as its secret
 ADDRESSES = [

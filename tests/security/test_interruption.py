@@ -174,12 +174,12 @@ print(queue.get(timeout=60))
 
 def test_checkpoints_carry_a_digest(tmp_path):
     pytest.importorskip("distributed")
-    from groupwise.dask.checkpoint import Checkpoint, Kept, read_checkpoint
+    from groupwise.dask.checkpoint import Checkpoint, CheckpointState, read_checkpoint
 
     path = Path(tmp_path / "fit.json")
-    kept = Kept(5, {"train": [0.5, float("nan")]}, '{"leaf": [0.25]}')
-    Checkpoint(str(path), 5, {"a": (1, 2)}).write(kept)
-    assert read_checkpoint(path, {"a": [1, 2]}).booster == kept.booster
+    state = CheckpointState(5, {"train": [0.5, float("nan")]}, '{"leaf": [0.25]}')
+    Checkpoint(str(path), 5, {"a": (1, 2)}).write(state)
+    assert read_checkpoint(path, {"a": [1, 2]}).booster == state.booster
     whole = path.read_text()
     altered = [whole.replace("0.25", "0.35"), whole.replace(": 5", ": 6"), whole[:-9],
                json.dumps(json.loads(whole) | {"booster": None}), whole.replace("0.5", '"x"'),

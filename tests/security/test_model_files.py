@@ -19,14 +19,34 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from skops.io._audit import NODE_TYPE_MAPPING
 from skops.io._protocol import PROTOCOL as SKOPS_PROTOCOL
 
 import groupwise
-from groupwise import NaiveGroupClassifier, SBoostClassifier
+from groupwise import (
+    GroupAdaBoostClassifier,
+    GroupBoostClassifier,
+    HistTrees,
+    LPBoostClassifier,
+    NaiveGroupClassifier,
+    SBoostClassifier,
+)
+from groupwise.boosting import LinearLearner
 from groupwise.io import ModelFileError, load_model, save_model
 from groupwise.io.loadable import LOADABLE, OWN, SKLEARN, names_of
 from groupwise.io.nodes import PROTOCOL, check_tree
+from groupwise.measures import MeasureStumps
+from groupwise.presence import Balls, FixedPool, Stumps
+from groupwise.transfer import WeightedTransferClassifier
+from groupwise.transfer.density_ratio import KLIEP, KernelMeanMatching, LogisticRatio
+from groupwise.transfer.weighting import (
+    AuxiliaryRatio,
+    Importance,
+    PooledRows,
+    TargetOnly,
+    TargetShare,
+)
 
 ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
 
@@ -72,7 +92,52 @@ def test_every_public_estimator_comes_back(cls, sessions, tmp_path):
     """A failure names the ``module.Class`` to read and to add to ``groupwise.io.loadable.OWN``."""
     model = fitted(cls, sessions)
     again = load_model(save_model(model, tmp_path / "model.skops"))
-    np.testing.assert_array_equal(again.predict(sessions.X), model.predict(sessions.X))
+    asked = (sessions.X, sessions.groups)
+    np.testing.assert_array_equal(again.predict(*asked), model.predict(*asked))
+
+
+def chosen_parts():
+    """Models made of more than the defaults: three classes, learners, engines, losses, measures."""
+    for estimator in (HistTrees(), LinearLearner(), DecisionTreeClassifier(max_depth=1)):
+        yield SBoostClassifier(estimator, n_estimators=2), 3
+        yield LPBoostClassifier(estimator), 2
+    for estimator in (Stumps(), Balls(), FixedPool([DecisionTreeClassifier(max_depth=1)])):
+        yield LPBoostClassifier(estimator), 2
+    for loss in ("majority", "majority_softmax", "presence", "presence_lse", "proportions"):
+        yield GroupBoostClassifier(loss=loss, n_estimators=2), 2
+    yield GroupBoostClassifier(loss="proportions_squared", engine="xgboost", n_estimators=2), 2
+    for measure in ("accuracy", "balanced_accuracy", "f1", "matthews"):
+        yield GroupAdaBoostClassifier(MeasureStumps(), measure=measure, n_estimators=2), 2
+    for measure in ("precision_at_k", "average_precision", "ndcg", "roc_area"):
+        yield GroupAdaBoostClassifier(measure=measure, n_estimators=2), 2
+    for rule in ("any", "majority", "mean", "presence", "score"):
+        yield SBoostClassifier(n_estimators=2, rule=rule), 2
+    for weighting in (TargetOnly(), PooledRows(), TargetShare(), AuxiliaryRatio(),
+                      Importance(LogisticRatio()), Importance(KLIEP()),
+                      Importance(KernelMeanMatching())):  # fmt: skip
+        yield WeightedTransferClassifier(weighting=weighting, target_domain=1), 2
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "n_classes"), list(chosen_parts()), ids=str)
+def test_chosen_parts_come_back(model, n_classes, tmp_path):
+    if getattr(model, "engine", None) == "xgboost":
+        pytest.importorskip("xgboost")
+    rng = np.random.RandomState(0)
+    groups = np.arange(40).repeat(3)
+    y = rng.permutation(np.arange(40) % n_classes).repeat(3)
+    X = rng.normal(size=(120, 3)) + y[:, None]
+    if isinstance(model, GroupAdaBoostClassifier):
+        y = (X[:, 0] > 0.5).astype(int)
+    if isinstance(getattr(model, "estimator", None), FixedPool):
+        for classifier in model.estimator.classifiers:
+            classifier.fit(X, np.where(X[:, 0] > 0.5, 1, -1))
+    if isinstance(model, WeightedTransferClassifier):
+        model.fit(X, y, domains=np.arange(120) % 2)
+    else:
+        model.fit(X, y, groups=groups)
+    again = load_model(save_model(model, tmp_path / "model.skops"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_the_list_names_classes_that_exist():
@@ -108,8 +173,8 @@ def test_classes_off_the_list_are_refused(make_node):
                 check_tree(schema, frozenset())
             refused += 1
     assert refused > 2000
-    for name in ("groupwise.dask.parking.Parked", "groupwise.jobs.method.Method"):
-        assert name not in listed
+    for name in ("groupwise.dask.memory.SpilledArray", "groupwise.jobs.methods.Method"):
+        assert name not in listed and name in own_classes()
 
 
 def test_loaders_that_call_are_not_on_the_list(make_node):
@@ -135,8 +200,8 @@ def test_the_chain_of_the_review(craft, make_node, tmp_path):
     text = json.dumps(f"touch {tmp_path / 'pwned'}")
     arguments = make_node("TupleNode", "builtins.tuple", content=[
         make_node("JsonNode", "builtins.str", content=text)])  # fmt: skip
-    for name in ("groupwise.jobs.method.Method", "groupwise.jobs.job.Job",
-                 "groupwise.dask.parking.Parked", "groupwise.groups.Groups"):  # fmt: skip
+    for name in ("groupwise.jobs.methods.Method", "groupwise.jobs.job.Job",
+                 "groupwise.dask.memory.SpilledArray", "groupwise.groups.Groups"):  # fmt: skip
         schema = make_node("ConstructorFromReduceNode", name, content=arguments, protocol=PROTOCOL)
         with pytest.raises(ModelFileError, match="would call"):
             load_model(craft(schema))

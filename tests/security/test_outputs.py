@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupwise.cli.visible import as_text, visible
+from groupwise.cli.console import as_text, visible
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.nesting import nesting_depth
 

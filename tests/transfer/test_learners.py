@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
@@ -8,9 +9,15 @@ from sklearn.tree import DecisionTreeClassifier
 from groupwise import HistTrees
 from groupwise.boosting import ClassifierLearner, HardLearner, LinearLearner
 from groupwise.boosting.rounds import row_loss
+from groupwise.inputs.rows import CategoryColumns
 from groupwise.presence import Balls, FixedPool, Stumps
-from groupwise.transfer import SafeTrAdaBoostClassifier, TrAdaBoostClassifier
-from groupwise.transfer.learners import get_transfer_learner
+from groupwise.transfer import (
+    BalancedTransferClassifier,
+    SafeTrAdaBoostClassifier,
+    TrAdaBoostClassifier,
+    WeightedTransferClassifier,
+)
+from groupwise.transfer.learners import get_transfer_learner, without_names
 
 
 def start(learner, X, n_classes=2, *, resample=False):
@@ -142,3 +149,35 @@ def test_safe_choice_between_three_classes():
     errors = clf.selection_.errors
     assert errors[clf.selection_.chosen] == min(errors.values())
     assert clf.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda tree, **given: TrAdaBoostClassifier(tree, n_estimators=1, **given),
+        lambda tree, **given: WeightedTransferClassifier(tree, weighting="union", **given),
+        lambda tree, **given: BalancedTransferClassifier(tree, shares=(0.5,), cv=2, **given),
+        lambda tree, **given: SafeTrAdaBoostClassifier(
+            TrAdaBoostClassifier(tree, n_estimators=1), cv=2, **given
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::groupwise.transfer.NegativeTransferWarning")
+def test_trees_split_on_the_categories_of_a_table(make):
+    """One split tells {red, blue} from {green}; by codes it would take two."""
+    colour = np.array(["blue", "green", "red"])[np.arange(60) % 3]
+    table = pd.DataFrame({"x": np.zeros(60), "colour": pd.Categorical(colour)})
+    y = (colour == "green").astype(int)
+    domains = np.where(np.arange(60) // 3 % 2, "t", "s")
+    clf = make(HistTrees(1, n_jobs=1), target_domain="t", random_state=0)
+    clf.fit(table, y, domains=domains)
+    np.testing.assert_array_equal(clf.predict(table), y)
+
+
+def test_columns_by_name_and_by_category():
+    trees = HistTrees(categorical_features=["b"])
+    columns = CategoryColumns((2,), (("x", "y"),), as_codes=True)
+    assert without_names(trees, ["a", "b", "c"], columns).categorical_features == [1, 2]
+    assert without_names(trees, ["a", "b", "c"]).categorical_features == [1]
+    assert without_names(None, ["a"], columns) is None
+    assert trees.categorical_features == ["b"]

@@ -15,7 +15,11 @@ from groupwise.boosting.rounds import row_loss
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.io import load_model, save_model
-from groupwise.transfer import PerfectTargetWarning, TrAdaBoostClassifier
+from groupwise.transfer import (
+    PerfectTargetWarning,
+    TrAdaBoostClassifier,
+    WorseThanGuessingWarning,
+)
 from groupwise.transfer.learners import get_transfer_learner
 from groupwise.transfer.rounds import first_voter
 
@@ -177,6 +181,85 @@ def test_error_of_one_half_has_no_vote(scripted):
     np.testing.assert_allclose(learner.seen[1], np.r_[beta, np.ones(5)] / (5 + beta), rtol=1e-12)
 
 
+def test_rounds_after_the_last_vote_are_dropped(scripted):
+    again = wrong_on(0, 2)  # errs like a coin once its target rows have gained weight
+    learner = scripted([again, again, again])
+    clf = TrAdaBoostClassifier(learner, n_estimators=3, target_domain="t").fit(
+        X, Y, domains=DOMAINS
+    )
+    beta = clf.source_beta_
+    shown = np.array([beta**2, 1, 3, 1, 1, 1])  # the source row it gets wrong goes on losing weight
+    np.testing.assert_allclose(learner.seen[2], shown / shown.sum(), rtol=1e-12)
+    assert clf.n_iter_ == 1
+    np.testing.assert_allclose(clf.estimator_weights_, [np.log(3)], rtol=1e-12)
+    np.testing.assert_allclose(clf.decision_function(X), np.log(3) * (2 * again - 1), rtol=1e-12)
+
+
+def test_a_run_without_any_vote_is_one_round(scripted):
+    learner = scripted([wrong_on(0, 2, 3)] * 3)
+    clf = TrAdaBoostClassifier(learner, n_estimators=3, target_domain="t").fit(
+        X, Y, domains=DOMAINS
+    )
+    assert clf.n_iter_ == 1
+    assert clf.estimator_weights_.tolist() == [0.0]
+    np.testing.assert_array_equal(clf.predict(X), 1)  # a tie goes to the second class
+
+
+@pytest.mark.parametrize("wrong", [(2, 3), (3, 4)])
+def test_rounding_does_not_reverse_a_hypothesis(wrong, scripted):
+    """Weights of which none is exact: a sum just above 1/2 is 1/2 too."""
+    weight = np.array([1, 1, *np.random.RandomState(0).uniform(size=4)])
+    weight[list(wrong)] *= (weight[2:].sum() - weight[list(wrong)].sum()) / weight[
+        list(wrong)
+    ].sum()
+    for nudge in (1 - 1e-14, 1.0, 1 + 1e-14):
+        given = weight.copy()
+        given[list(wrong)] *= nudge
+        learner = scripted([wrong_on(0, *wrong), wrong_on(1, 3)])
+        clf = TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
+            X, Y, domains=DOMAINS, sample_weight=given
+        )
+        assert clf.estimator_weights_[0] == 0.0
+        assert learner.seen[1][0] < learner.seen[1][1]  # row 0, the wrong one, has lost weight
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        DecisionTreeClassifier(max_depth=1),
+        DecisionTreeClassifier(max_depth=2),
+        HistTrees(1, n_jobs=1),
+        HistTrees(2, n_jobs=1),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_decides_nothing_where_a_tree_comes_again(learner, seed):
+    """A flood of source rows: the next tree is the last one, with an error of exactly 1/2."""
+    data = make_shifted_domains(1000, 30, angle=60, random_state=seed)
+    scores = []
+    for order in range(4):
+        rows = np.random.RandomState(order).permutation(len(data.y))
+        clf = TrAdaBoostClassifier(
+            learner, n_estimators=15, target_domain="target", random_state=0
+        ).fit(data.X[rows], data.y[rows], domains=data.domains[rows])
+        scores.append(clf.decision_function(data.X))
+    np.testing.assert_allclose(scores[1:], [scores[0]] * 3, rtol=1e-9)
+
+
+def test_a_vote_worse_than_guessing_says_so():
+    data = make_shifted_domains(400, 40, angle=90, random_state=0)
+    given = {"n_estimators": 30, "initial": "equal_mass", "target_domain": "target"}
+    with pytest.warns(WorseThanGuessingWarning, match=r"last half.*vote='all'.*fading\(\)") as seen:
+        clf = TrAdaBoostClassifier(LogisticRegression(), **given)
+        clf.fit(data.X, data.y, domains=data.domains)
+    error = 1.0 - clf.score(data.X, data.y, domains=data.domains)
+    assert error > 0.5
+    assert f"{error:.2f} of the target's own" in str(seen[0].message)
+    better = clf.set_params(vote="all").fit(data.X, data.y, domains=data.domains)  # no warning
+    assert 1.0 - better.score(data.X, data.y, domains=data.domains) < 0.5
+
+
 def test_three_classes_by_hand(scripted):
     y = np.array([0, 1, 0, 1, 2, 2])
     learner = scripted([np.array([1, 1, 0, 1, 2, 0]), y])
@@ -192,9 +275,9 @@ def test_three_classes_by_hand(scripted):
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
 
 
-def test_three_classes_no_better_than_chance(scripted):
+def test_three_classes_no_better_than_guessing(scripted):
     learner = scripted([np.zeros(6, int)])
-    with pytest.raises(GroupDataError, match="no better than chance"):
+    with pytest.raises(GroupDataError, match="no better than guessing"):
         TrAdaBoostClassifier(learner, n_estimators=2, target_domain="t").fit(
             X, np.array([0, 1, 1, 1, 2, 2]), domains=DOMAINS
         )
@@ -236,6 +319,7 @@ LEARNERS = [None, HistTrees(1), GaussianNB(), LinearLearner(), LinearLearner("lo
 @pytest.mark.parametrize("hypotheses", ["hard", "soft"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.PerfectTargetWarning")
+@pytest.mark.filterwarnings("ignore::groupwise.transfer.WorseThanGuessingWarning")
 def test_theorem_3_bound_and_theorem_1_regret(learner, hypotheses, seed):
     data = make_shifted_domains(120, 30, angle=30 * seed, random_state=seed)
     recorded = Recorded(learner)
@@ -468,6 +552,30 @@ def test_early_stopping_keeps_the_best_number_of_rounds(shifted):
     assert (shifted.domains[held] == "target").all()
     errors = [np.mean(p[held] != shifted.y[held]) for p in clf.staged_predict(shifted.X)]
     assert errors[-1] == min(errors)
+
+
+def test_held_out_rows_do_not_go_by_the_order_of_rows(shifted):
+    order = np.random.RandomState(0).permutation(len(shifted.y))
+    one, two = (
+        TrAdaBoostClassifier(
+            n_estimators=8, target_domain="target", early_stopping=True, random_state=0
+        ).fit(shifted.X[rows], shifted.y[rows], domains=shifted.domains[rows])
+        for rows in (slice(None), order)
+    )
+    np.testing.assert_array_equal(one.row_weights_[order] == 0.0, two.row_weights_ == 0.0)
+    np.testing.assert_allclose(
+        one.decision_function(shifted.X), two.decision_function(shifted.X), rtol=1e-9
+    )
+
+
+def test_staged_scores_count_target_rows(shifted):
+    clf = TrAdaBoostClassifier(n_estimators=4, target_domain="target", random_state=0)
+    clf.fit(shifted.X, shifted.y, domains=shifted.domains)
+    scores = list(clf.staged_score(shifted.X, shifted.y, shifted.domains))
+    rows = shifted.domains == "target"
+    by_hand = [np.mean(y[rows] == shifted.y[rows]) for y in clf.staged_predict(shifted.X)]
+    np.testing.assert_allclose(scores, by_hand)
+    assert scores[-1] == clf.score(shifted.X, shifted.y, shifted.domains)
 
 
 def test_early_stopping_with_soft_hypotheses_of_three_classes():

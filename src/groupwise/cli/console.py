@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,18 +20,19 @@ from rich.console import Console as RichConsole
 from rich.progress import track
 from rich.table import Table
 
+from groupwise.cli import stop_at_once
 from groupwise.cli.options import OPTION_NAMES
-from groupwise.cli.visible import as_text, visible
 from groupwise.exceptions import GroupDataError
 from groupwise.files import write_text
 from groupwise.io import ModelFileError
 from groupwise.jobs import Job, Result, leaderboard
 from groupwise.tables import ColumnUse, OptionError, TableError
-from groupwise.tables.addresses import without_password
 from groupwise.tables.columns import SPECIFIED
+from groupwise.tables.formats import without_password
 
 __all__ = [
     "Console",
+    "as_text",
     "board_rows",
     "check_folder",
     "check_overwriting",
@@ -42,8 +44,13 @@ __all__ = [
     "print_job",
     "print_score",
     "score_summary",
+    "visible",
     "write_report",
 ]
+
+# Cc: control characters, escape sequences begin with one. Cf: marks that turn the direction of
+# what follows, or cannot be seen. Cs: bytes of a path that are no text. Zl, Zp: end a line.
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class _Stream(RichConsole):
@@ -105,7 +112,7 @@ def one_line_errors() -> Iterator[None]:
 
     With the variable GROUPWISE_DEBUG set, everything keeps its traceback.
     """
-    previous = _catch_termination()
+    previous = _catch_signals()
     try:
         yield
     except KeyboardInterrupt:
@@ -130,8 +137,8 @@ def one_line_errors() -> Iterator[None]:
             raise
         _fail(str(error) or type(error).__name__, 1)
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def command_line() -> str:
@@ -147,16 +154,23 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-def _catch_termination() -> Any:
-    """Let ``kill`` end a command as Ctrl-C does, so that no file is left half written."""
+def _catch_signals() -> dict[int, Any]:
+    """Let Ctrl-C, and ``kill`` like it, end a command so that no file is left half written.
+
+    Returns the handlers before.
+    """
 
     def stop(_signum: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
+    previous: dict[int, Any] = {}
     try:
-        return signal.signal(signal.SIGTERM, stop)
+        previous[signal.SIGTERM] = signal.signal(signal.SIGTERM, stop)
+        if signal.getsignal(signal.SIGINT) is stop_at_once:
+            previous[signal.SIGINT] = signal.signal(signal.SIGINT, stop)
     except ValueError:  # not in the main thread: signals are somebody else's business
-        return None
+        pass
+    return previous
 
 
 def check_folder(*paths: Path | None) -> None:
@@ -309,3 +323,39 @@ def print_board(console: Console, result: Result) -> pd.DataFrame:
     for name, reason in result.left_out.items():
         console.print(f"left out: {name} ({reason})")
     return board
+
+
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey, or not show, written out; line ends stay.
+
+    Examples
+    --------
+    >>> visible("a\x1b]0;title\x07b")
+    'a\\x1b]0;title\\x07b'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if _is_plain(character) else _written(character) for character in text)
+
+
+def as_text(argument: str) -> str:
+    r"""An argument of the command line as UTF-8, whatever the locale took its bytes for.
+
+    Examples
+    --------
+    >>> as_text("\udcc3\udca9t\udcc3\udca9.csv")
+    'été.csv'
+    """
+    return os.fsencode(argument).decode("utf-8", "replace") if _escaped(argument) else argument
+
+
+def _escaped(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_plain(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+
+
+def _written(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

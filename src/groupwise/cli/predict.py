@@ -11,8 +11,7 @@ import typer
 
 from groupwise.base import Predictions
 from groupwise.cli import options
-from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors
-from groupwise.cli.visible import visible
+from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors, visible
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel

@@ -21,10 +21,10 @@ __all__ = ["PreparedPartitions", "WorkerPartitions", "place", "prepare_partition
 class WorkerPartitions:
     """The partitions of one worker: rows and targets, to train on and held out."""
 
-    rows: list[Future]
-    targets: list[Future]
-    held_rows: list[Future]
-    held_targets: list[Future]
+    rows: list["Future[Any]"]
+    targets: list["Future[Any]"]
+    held_rows: list["Future[Any]"]
+    held_targets: list["Future[Any]"]
 
 
 class PreparedPartitions:
@@ -38,7 +38,7 @@ class PreparedPartitions:
         A few numbers of each partition.
     """
 
-    def __init__(self, client: Client, columns: list[list[Future]]):
+    def __init__(self, client: Client, columns: list[list["Future[Any]"]]):
         self.rows, self.targets, self.held_rows, self.held_targets = columns
         n = len(self.rows)
         found = client.gather(
@@ -131,7 +131,7 @@ def _owners(n_partitions: int, n_workers: int) -> NDArray[np.intp]:
     return np.arange(n_partitions) * min(n_workers, n_partitions) // n_partitions
 
 
-def _by_content(client: Client, futures: list[Future]) -> list[str]:
+def _by_content(client: Client, futures: list["Future[Any]"]) -> list[str]:
     """The workers there are, in the order of the partitions they hold."""
     held: dict[str, list[int]] = {address: [] for address in client.nthreads()}
     where = client.who_has(futures)
@@ -144,8 +144,8 @@ def _by_content(client: Client, futures: list[Future]) -> list[str]:
 
 
 def _settled(
-    client: Client, futures: list[Future], owner: NDArray[np.intp], workers: list[str]
-) -> list[Future]:
+    client: Client, futures: list["Future[Any]"], owner: NDArray[np.intp], workers: list[str]
+) -> list["Future[Any]"]:
     """The same partitions, moved where they are not with their owner."""
     where = client.who_has(futures)
     settled = []

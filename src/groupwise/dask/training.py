@@ -164,10 +164,10 @@ class _Local:
         self.n_threads = plan.options.trees.n_jobs or get_worker().state.nthreads
         self.folder = get_worker().local_directory if plan.on_disk else None
 
-    def fetch(self, part: Future) -> Any:
+    def fetch(self, part: "Future[Any]") -> Any:
         return self.client.gather(part)
 
-    def rows(self, part: Future) -> NDArray[Any]:
+    def rows(self, part: "Future[Any]") -> NDArray[Any]:
         return load_spilled(self.fetch(part))
 
 
@@ -179,7 +179,11 @@ class _Rows:
     """
 
     def __init__(
-        self, local: _Local, parts: list[Future], targets: list[Future], before: GroupTrees | None
+        self,
+        local: _Local,
+        parts: list["Future[Any]"],
+        targets: list["Future[Any]"],
+        before: GroupTrees | None,
     ):
         known = [local.fetch(part) for part in targets]
         filled = [number for number, part in enumerate(known) if part.n_rows]

@@ -1,6 +1,7 @@
 """Waiting for tasks that only certain workers can do, without waiting for workers that are gone."""
 
 import time
+from typing import Any
 
 import distributed
 from distributed import Client, Future
@@ -14,7 +15,7 @@ _GRACE = 8.0  # seconds in which a worker's end explains an error of another
 # What a worker says when another one has gone or failed.
 _CONSEQUENCES = (XGBoostError, distributed.KilledWorker)
 
-Task = tuple[str, Future]
+Task = tuple[str, "Future[Any]"]
 
 
 class WorkerLostError(RuntimeError):

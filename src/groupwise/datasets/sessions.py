@@ -79,7 +79,7 @@ def make_sessions(
 
 
 def _rows_needed(
-    label: NDArray[np.intp], n_classes: int, size: int, n_foreign: NDArray, rng: Any
+    label: NDArray[np.intp], n_classes: int, size: int, n_foreign: NDArray[Any], rng: Any
 ) -> NDArray[np.intp]:
     """How many rows of each class each session takes, (n_sessions, n_classes)."""
     step = rng.randint(1, n_classes, (len(label), int(n_foreign.max(initial=0))))
@@ -92,8 +92,12 @@ def _rows_needed(
 
 
 def _affordable(
-    needed: NDArray, label: NDArray, codes: NDArray, classes: NDArray, n_sessions: int | None
-) -> tuple[NDArray, NDArray]:
+    needed: NDArray[Any],
+    label: NDArray[Any],
+    codes: NDArray[Any],
+    classes: NDArray[Any],
+    n_sessions: int | None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """The longest beginning of the plan that the rows suffice for."""
     available = np.bincount(codes, minlength=len(classes))
     short = needed.cumsum(axis=0) > available
@@ -109,7 +113,7 @@ def _affordable(
 
 
 def _draw(
-    needed: NDArray, codes: NDArray, reuse: bool, rng: np.random.RandomState
+    needed: NDArray[Any], codes: NDArray[Any], reuse: bool, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
     """Row positions, session by session."""
     session, row = [], []

@@ -143,7 +143,7 @@ class GroupObjective:
         self.loss = loss
         self.engine = engine
 
-    def __call__(self, scores: NDArray[Any], data: Any = None) -> tuple[NDArray, NDArray]:
+    def __call__(self, scores: NDArray[Any], data: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         gradient, curvature = self.loss.gradient_and_curvature(scores, np.float32)
         if self.engine == "xgboost":  # class after class in memory is what LightGBM wants
             return np.ascontiguousarray(gradient), np.ascontiguousarray(curvature)

@@ -83,8 +83,9 @@ def check_domains(
         if domains is None
         else check_groups(domains, n_rows, name="domains")
     )
-    if need_target or target_domain is None or target_domain in encoded.names.tolist():
-        is_target = find_target_rows(None if domains is None else encoded, target_domain, n_rows)
+    given = None if domains is None else encoded
+    if need_target or given is None or target_domain in (None, *given.names.tolist()):
+        is_target = find_target_rows(given, target_domain, n_rows)
     else:
         is_target = np.zeros(n_rows, dtype=bool)
     data = DomainRows(X, y_row, encoded, is_target, weight_row, classes, X_unlabeled)

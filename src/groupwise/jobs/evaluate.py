@@ -151,23 +151,19 @@ def _curve(model: TableModel, X: Prepared, targets: Targets) -> list[float] | No
         last = max(1, int(np.searchsorted(targets.groups.offsets, _CURVE_ROWS, side="right")) - 1)
         rows = np.flatnonzero(targets.groups.codes < last)
         X, targets = _safe_indexing(X, rows), targets.take(rows)
-    if model.supervision.counts_rows:
-        stages = _staged(model, "staged_predict", X)
-        scores = [float(np.mean(found == targets.y)) for found in stages]
-    else:
-        scores = list(_staged(model, "staged_score", X, targets.y, targets.groups))
+    scores = _staged(model, "staged_score", X, targets.y, **model.supervision.ids(targets))
     return [round(1.0 - float(score), 5) for score in scores] or None
 
 
-def _staged(model: TableModel, question: str, *asked: Any) -> Iterable[Any]:
+def _staged(model: TableModel, question: str, *asked: Any, **ids: Any) -> Iterable[Any]:
     """The answers after each round; none from a method without rounds.
 
-    Methods that grow in rounds have ``staged_score(X, y, groups)`` and
-    ``staged_decision_function(X)``; those of transfer ``staged_predict(X)``. They are no part of
-    the contract, so that this one place asks whether they are there.
+    A method that grows in rounds has ``staged_score``, which takes what ``score`` takes, and
+    ``staged_decision_function(X)``. They are no part of the contract, so that this one place asks
+    whether they are there.
     """
     method = getattr(model.estimator, question, None)
-    return () if method is None else method(*asked)
+    return () if method is None else method(*asked, **ids)
 
 
 def _margins(
@@ -210,7 +206,7 @@ def _reliability(
 def _weights(model: TableModel) -> DomainWeights | None:
     """Each domain's share of the weight by round."""
     estimator: Any = model.estimator
-    mass = getattr(estimator, "domain_mass_", None)
+    mass = getattr(estimator, "history_", {}).get("domain_mass")
     if mass is None:
         return None
     names = [str(name) for name in estimator.domain_names_]

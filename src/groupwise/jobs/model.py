@@ -91,7 +91,7 @@ def fit_model(
         preparation=_fit_preparation(features, schema, estimator),
         estimator=estimator,
     )
-    estimator.fit(model.prepare(features), targets.y, **supervision.fit_options(targets))
+    estimator.fit(model.prepare(features), targets.y, **supervision.ids(targets))
     return model
 
 

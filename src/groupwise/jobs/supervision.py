@@ -102,8 +102,8 @@ class Supervision:
         folds = WholeGroupKFold(min(n_splits, int(counts.min())), random_state=seed)
         return list(folds.split(targets.y, targets.y, targets.groups.codes))
 
-    def fit_options(self, targets: Targets) -> dict[str, Any]:
-        """What ``fit`` is given besides rows and labels."""
+    def ids(self, targets: Targets) -> dict[str, Any]:
+        """What ``fit`` and ``score`` are given besides rows and labels."""
         return {"groups": targets.groups.names[targets.groups.codes]}
 
     def constructor(self) -> dict[str, Any]:
@@ -318,7 +318,7 @@ class Transfer(Supervision):
             splits.append((train, rows[test]))
         return splits
 
-    def fit_options(self, targets: Targets) -> dict[str, Any]:
+    def ids(self, targets: Targets) -> dict[str, Any]:
         return {"domains": targets.domains}
 
     def constructor(self) -> dict[str, Any]:

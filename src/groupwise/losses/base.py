@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -28,6 +28,7 @@ __all__ = [
     "GroupLoss",
     "GroupedLayout",
     "LocalOnly",
+    "RowWeights",
     "TargetKind",
     "get_loss",
     "link",
@@ -35,6 +36,9 @@ __all__ = [
 
 #: What is known of a group: one class, the share of every class, or a number.
 TargetKind = Literal["label", "share", "number"]
+
+#: One weight per row, or all alike.
+RowWeights: TypeAlias = NDArray[Any] | None
 
 Reduced = TypeVar("Reduced", float, NDArray[Any])
 
@@ -95,11 +99,7 @@ class GroupLoss(Recipe, ABC):
 
     @abstractmethod
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> "BoundLoss":
         """The loss of data that were checked."""
 
@@ -140,11 +140,7 @@ class GroupLoss(Recipe, ABC):
         """Refuse parameters that have no meaning."""
 
     def _check_targets(  # most take any
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> None:
         """Refuse targets, by the group."""
 

@@ -11,7 +11,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import BoundLoss, Communicator, GroupedLayout, GroupLoss, LocalOnly
+from groupwise.losses.base import (
+    BoundLoss,
+    Communicator,
+    GroupedLayout,
+    GroupLoss,
+    LocalOnly,
+    RowWeights,
+)
 
 __all__ = ["MajorityLoss", "SessionLoss"]
 
@@ -119,11 +126,7 @@ class MajorityLoss(GroupLoss, name="majority"):
         check_number("gamma", self.gamma, "[0, inf)")
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         kind = _TwoClasses if n_classes == 2 else _Pairs
         return kind(target_group, groups, n_classes, weight_row, self.gamma)

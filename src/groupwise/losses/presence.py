@@ -9,7 +9,15 @@ from scipy.optimize import minimize_scalar
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupedLayout, GroupLoss, link
+from groupwise.losses.base import (
+    AdditiveLoss,
+    Block,
+    BoundLoss,
+    GroupedLayout,
+    GroupLoss,
+    RowWeights,
+    link,
+)
 from groupwise.losses.logistic import exp_limit, sigmoid, softplus
 from groupwise.rules import Rule
 
@@ -56,11 +64,7 @@ class NoisyOrLoss(GroupLoss, name="presence"):
     default_rule: ClassVar[Rule | None] = None
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         return _NoisyOr(target_group, groups, weight_row)
 
@@ -164,11 +168,7 @@ class SmoothMaxLoss(GroupLoss, name="presence_lse"):
         check_number("sharpness", self.sharpness, "(0, inf)")
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         return _SmoothMax(target_group, groups, weight_row, self.sharpness)
 

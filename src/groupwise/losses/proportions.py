@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, TargetKind
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights, TargetKind
 from groupwise.losses.logistic import log_softmax, sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.losses.tilting import tilt_classes
@@ -58,11 +58,7 @@ class CountLikelihoodLoss(GroupLoss, name="proportions"):
     default_rule: ClassVar[Rule | None] = None
 
     def _check_targets(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> None:
         counts = _whole_counts(target_group, groups)
         if n_classes > 2:
@@ -76,11 +72,7 @@ class CountLikelihoodLoss(GroupLoss, name="proportions"):
                 )
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         count_group = _whole_counts(target_group, groups)
         kind = _CountLikelihood if n_classes == 2 else _RelativeEntropy
@@ -214,11 +206,7 @@ class ShareLoss(GroupLoss, name="proportions_squared"):
     default_rule: ClassVar[Rule | None] = None
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         return _Shares(target_group, groups, n_classes, weight_row)
 

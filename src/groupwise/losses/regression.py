@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, TargetKind
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights, TargetKind
 from groupwise.losses.median import weighted_median
 
 __all__ = ["GroupMeanLoss"]
@@ -52,11 +52,7 @@ class GroupMeanLoss(GroupLoss):
         check_number("delta", self.delta, "(0, inf]", none=True)
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         return _GroupMean(target_group, groups, weight_row, self.delta)
 

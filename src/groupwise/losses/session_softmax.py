@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss
+from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
 
 __all__ = ["SessionSoftmaxLoss"]
@@ -54,11 +54,7 @@ class SessionSoftmaxLoss(GroupLoss, name="majority_softmax"):
         check_number("gamma", self.gamma, "[0, inf]")
 
     def _bind(
-        self,
-        target_group: NDArray[Any],
-        groups: Groups,
-        n_classes: int,
-        weight_row: NDArray[Any] | None,
+        self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
         return _Bound(target_group, groups, n_classes, weight_row, self.gamma)
 

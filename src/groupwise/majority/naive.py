@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.inputs import take_rows_like
+from groupwise.inputs import GroupedRows, take_rows_like
 from groupwise.metrics import ask
 from groupwise.rules import Rule, get_rule
 
@@ -22,7 +22,7 @@ class NaiveGroupClassifier(BaseGroupClassifier):
     """Any classifier trained on the group's label repeated on each row.
 
     The baseline of Jin and Liu (2005): every row is taken for an example of its group's class, and
-    a rule makes the rows' predictions the group's.
+    a rule makes the rows' predictions the group's. Groups play no other part in training.
 
     Parameters
     ----------
@@ -74,29 +74,15 @@ class NaiveGroupClassifier(BaseGroupClassifier):
     def _estimator(self) -> BaseEstimator:
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "NaiveGroupClassifier":
-        """Fit the classifier to the rows, each with its group's label.
+    def _check_parameters(self) -> None:
+        get_rule(self.rule)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Only checked: the labels must agree inside each group.
-
-        Returns
-        -------
-        self : NaiveGroupClassifier
-        """
-        rule = get_rule(self.rule)
-        data = self._check_training(X, y, groups)
-        self.rule_ = rule
+    def _learn(self, data: GroupedRows) -> None:
+        self.rule_ = get_rule(self.rule)
         self.estimator_ = clone(self._estimator())
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
         self.estimator_.fit(data.X, data.y_row)
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         found = ask(self.estimator_, rows, groups)

@@ -15,7 +15,13 @@ from groupwise.boosting.rounds import LEAST_ERROR, step_size
 from groupwise.boosting.staged import StagedMixin
 from groupwise.boosting.votes import vote_proba
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice, check_flag, check_known_classes, check_number
+from groupwise.inputs import (
+    GroupedRows,
+    check_choice,
+    check_flag,
+    check_known_classes,
+    check_number,
+)
 from groupwise.losses import SessionLoss
 from groupwise.rules import Rule, get_rule
 
@@ -72,6 +78,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
               \sum_j \exp(-y_i H(x_{ij}))
 
     by rounds of weighted classification: a row weighs much only while its session is wrong.
+    Sessions are the ``groups`` of :meth:`fit`; with each row a session this is AdaBoost.
 
     Parameters
     ----------
@@ -103,13 +110,13 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         ``"ovr"`` with three classes or more.
     n_iter_ : int
         Rounds kept (of the longest run).
-    estimator_weights_ : ndarray of shape (n_runs, n_iter_)
+    estimator_weights_ : ndarray of shape (n_runs, n_iter)
         The :math:`\alpha_t`. There is one run, or one per class for ``"ovr"`` with three classes or
         more; a run that ended early is filled up with zeros.
-    estimator_errors_ : ndarray of shape (n_runs, n_iter_)
+    estimator_errors_ : ndarray of shape (n_runs, n_iter)
         D-weighted error of each hypothesis, filled up alike.
     history_ : dict of str to ndarray
-        ``"log_loss"``, (n_runs, n_iter_ + 1): the logarithm of eq. (4) before the first and after
+        ``"log_loss"``, (n_runs, n_iter + 1): the logarithm of eq. (4) before the first and after
         every round; a run that ended early keeps its last one.
     row_weights_ : ndarray of shape (n_runs, n_rows)
         The final D: which rows still carry their session's label.
@@ -161,23 +168,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SBoostClassifier":
-        """Fit to rows and their sessions' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The session's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Session ids. ``None``: each row is a session, which is AdaBoost.
-
-        Returns
-        -------
-        self : SBoostClassifier
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: GroupedRows) -> None:
         one_run = len(data.classes) == 2 or self.multiclass == "samme"
         codes = range(len(data.classes))
         targets = [data.y_row] if one_run else [(data.y_row == k).astype(np.intp) for k in codes]
@@ -195,7 +186,6 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
             ensembles.append(run.combine(rounds.alphas))
             boosted.append(rounds)
         self._store(ensembles, boosted)
-        return self
 
     def _store(self, ensembles: list[Ensemble], boosted: list[_Figure3]) -> None:
         self.ensemble_ = ensembles[0] if len(ensembles) == 1 else OneVsRest(ensembles)

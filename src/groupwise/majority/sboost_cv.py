@@ -6,15 +6,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.boosting import LearnerLike, by_position
 from groupwise.groups import Groups
-from groupwise.inputs import check_flag, check_number
+from groupwise.inputs import GroupedRows, check_flag, check_number
 from groupwise.majority.sboost import SBoostClassifier, SBoostLearnerMixin
 from groupwise.model_selection import Splitter, WholeGroupKFold, split_whole_groups
 from groupwise.rules import Rule
@@ -98,23 +98,7 @@ class SBoostClassifierCV(SBoostLearnerMixin, BaseGroupClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SBoostClassifierCV":
-        """Choose gamma and the rounds, then fit to all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The session's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Session ids. ``None``: each row is a session.
-
-        Returns
-        -------
-        self : SBoostClassifierCV
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: GroupedRows) -> None:
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
@@ -136,7 +120,6 @@ class SBoostClassifierCV(SBoostLearnerMixin, BaseGroupClassifier):
             gamma=self.gamma_, n_estimators=self._n_estimators
         ).fit(data.X, y_row, groups=data.groups.codes)
         self.n_iter_, self.rule_ = self.best_estimator_.n_iter_, self.best_estimator_.rule_
-        return self
 
     def _check_parameters(self) -> None:
         check_flag("tune_rounds", self.tune_rounds)

@@ -3,15 +3,15 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.inputs import dense
+from groupwise.inputs import GroupedRows, dense
 from groupwise.metrics import ask
 
 __all__ = ["GroupStatisticsClassifier", "summarise"]
@@ -66,26 +66,12 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None
-    ) -> "GroupStatisticsClassifier":
-        """Fit the classifier to one line of statistics per group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : GroupStatisticsClassifier
-        """
+    def _check_parameters(self) -> None:
         unknown = set(self.statistics) - set(_STATISTICS)
         if unknown or not self.statistics:
             raise ValueError(f"statistics must be some of {_STATISTICS}, got {self.statistics!r}")
-        data = self._check_training(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
         self.statistics_ = tuple(self.statistics)
         self.estimator_ = (
             RandomForestClassifier(300) if self.estimator is None else clone(self.estimator)
@@ -93,7 +79,6 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
         self.estimator_.fit(summarise(data.X, data.groups, self.statistics_), data.y_group)
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._answer_lines(rows, Groups.singletons(groups.n_rows))
@@ -101,6 +86,9 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
     def _answer_groups(
         self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
     ) -> NDArray[Any]:
+        return self._answer_groups_only(rows, groups)
+
+    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._answer_lines(rows, groups)[1]
 
     def _answer_lines(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -108,22 +96,6 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         lines = summarise(rows, groups, self.statistics_)
         found = ask(self.estimator_, lines)
         return found.score_row, found.proba_row
-
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Probability of each class for each group, without a look at single rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        return self._answer_lines(*self._checked(X, groups, about_groups=True))[1]
 
 
 def summarise(X: Rows, groups: Groups, statistics: tuple[str, ...]) -> NDArray[Any]:

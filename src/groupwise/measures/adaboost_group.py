@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import LearnerLike, Rounds, WeakLearner, boost
 from groupwise.boosting.learner_mixin import WeakLearnerMixin
 from groupwise.boosting.votes import cast
@@ -116,9 +116,9 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasureC
         The weighted hypotheses.
     n_iter_ : int
         Rounds kept.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         The :math:`\alpha_t`.
-    history_ : dict of str to ndarray of shape (n_iter_,)
+    history_ : dict of str to ndarray of shape (n_iter,)
         ``"hypothesis_measure"``: :math:`\varphi_t = \sum_i D_t(i) E_i(h_t)`. ``"measure"``: mean
         measure of :math:`f_t` on the training groups. ``"bound"``: Theorem 1, below which the
         measure never is; vacuous (negative) from about the second round, since
@@ -167,23 +167,10 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasureC
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "GroupAdaBoostClassifier":
-        """Fit to labelled rows in groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The rows' labels.
-        groups : array-like of shape (n_rows,), default=None
-            ``None``: each row is a group.
-
-        Returns
-        -------
-        self : GroupAdaBoostClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
-        data = self._check_training(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
         n_classes = len(data.classes)
         rng = check_random_state(self.random_state)
         run = self._learner(data).bind(data.X).start(n_classes, rng, resample=False)
@@ -195,7 +182,6 @@ class GroupAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasureC
         self.history_ = {name: rounds.history(name) for name in rounds.values}
         self.group_weights_ = rounds.D
         self.n_distinct_ = len(rounds.outputs_seen)
-        return self
 
     def _learner(self, data: GroupedRows) -> WeakLearner:
         if isinstance(self.estimator, MeasureStumps):

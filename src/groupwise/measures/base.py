@@ -1,7 +1,7 @@
 """What the classifiers of this package share: rows have labels, groups have scores."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,23 @@ class BaseMeasureClassifier(BaseGroupClassifier):
             raise GroupDataError(f"{measure!r} is for two classes, y holds {n_classes}")
         self.measure_ = measure
         return data
+
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> Self:
+        """Fit to labelled rows in groups.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Each row's own label; of two classes the second is the positive one.
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        self : estimator
+        """
+        return super().fit(X, y, groups=groups)
 
     def _resolve_measure(self) -> GroupMeasure:
         """What groups are judged by."""

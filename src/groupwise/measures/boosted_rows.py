@@ -4,10 +4,10 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input, thread_count
 from groupwise.boosting.votes import link
 from groupwise.groups import Groups
@@ -20,6 +20,8 @@ __all__ = ["BoostedRowsClassifier"]
 
 class BoostedRowsClassifier(BaseMeasureClassifier):
     r"""LightGBM on labelled rows: log-loss, or the order of each group's rows (lambdarank).
+
+    Only ``"lambdarank"`` and ``balance_groups`` look at the groups in training.
 
     Parameters
     ----------
@@ -100,29 +102,12 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "BoostedRowsClassifier":
-        """Fit to labelled rows in groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The rows' labels.
-        groups : array-like of shape (n_rows,), default=None
-            Only ``"lambdarank"`` and ``balance_groups`` look at them.
-
-        Returns
-        -------
-        self : BoostedRowsClassifier
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: GroupedRows) -> None:
         n_classes = len(data.classes)
         params = self._params(n_classes, thread_count(self.n_jobs, data.X))
         booster = lgb.train(params, self._dataset(data, params), self.n_estimators)
         self.n_iter_ = booster.current_iteration()
         self.ensemble_ = PickledBooster(booster.model_to_string(), self.n_iter_, self.n_jobs)
-        return self
 
     @property
     def _learns_from_groups(self) -> bool:  # type: ignore[override]

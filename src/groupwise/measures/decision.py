@@ -129,7 +129,7 @@ def with_own_shares(
 
 
 def _expected_f(
-    p: NDArray[Any], code: NDArray[np.intp], first: NDArray[np.intp], k: NDArray, beta: float
+    p: NDArray[Any], code: NDArray[np.intp], first: NDArray[np.intp], k: NDArray[Any], beta: float
 ) -> NDArray[Any]:
     """E[F] for each k of each group; rows sorted by group and falling probability."""
     x, weight = np.polynomial.legendre.leggauss(_NODES)
@@ -152,7 +152,7 @@ def _expected_f(
 
 
 def _cut(
-    log_odds: NDArray[Any], first: NDArray[np.intp], n_pred: NDArray[np.intp], sizes: NDArray
+    log_odds: NDArray[Any], first: NDArray[np.intp], n_pred: NDArray[np.intp], sizes: NDArray[Any]
 ) -> NDArray[Any]:
     last_in = log_odds[first + np.maximum(n_pred, 1) - 1]
     first_out = log_odds[first + np.minimum(n_pred, sizes - 1)]

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting.votes import link
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_number, take_rows_like
@@ -38,7 +38,8 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
     Before that, probabilities may be moved to the group's own share of positives, as far as its
     rows tell (:func:`groupwise.measures.decision.with_own_shares`); how far is chosen on held-out
     groups. And if no group was without positives in training, groups are taken to have at least
-    one, and each gets at least one row called positive.
+    one, and each gets at least one row called positive. Two classes; groups are passed on to an
+    estimator that takes them.
 
     Parameters
     ----------
@@ -120,35 +121,19 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None
-    ) -> "ExpectedMeasureClassifier":
-        """Fit to labelled rows in groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The rows' labels, of two classes; the second is the positive one.
-        groups : array-like of shape (n_rows,), default=None
-            Passed on to the estimator if it takes them.
-
-        Returns
-        -------
-        self : ExpectedMeasureClassifier
-        """
+    def _check_parameters(self) -> None:
         if self.strength != "tuned":
             check_number("strength", self.strength, "[0, inf]")
         estimator = self._estimator()
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"{type(estimator).__name__} has no predict_proba")
-        data = self._check_training(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
         rng = check_random_state(self.random_state)
         self.share_ = float(data.y_row.mean())
         self.may_be_empty_ = _may_be_empty(data, self.measure_)
         self.strength_, self.held_out_measure_ = self._tune(data, rng)
-        self.estimator_ = fit_rows(estimator, data.X, data.y_row, data.groups, rng)
-        return self
+        self.estimator_ = fit_rows(self._estimator(), data.X, data.y_row, data.groups, rng)
 
     def _resolve_measure(self) -> GroupMeasure:
         measure = super()._resolve_measure()

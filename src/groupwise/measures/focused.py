@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import LearnerLike, Rounds, boost
 from groupwise.boosting.learner_mixin import WeakLearnerMixin
 from groupwise.boosting.rounds import LEAST_ERROR, row_loss, step_size
@@ -107,7 +107,7 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasur
     ensemble_ : Ensemble
     n_iter_ : int
         Rounds kept.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         The :math:`\alpha_t`.
     history_ : dict of str to ndarray
         Of each round grown: ``"measure"``, the mean measure of the training groups; with
@@ -162,25 +162,7 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasur
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None
-    ) -> "FocusedAdaBoostClassifier":
-        """Fit to labelled rows in groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The rows' labels.
-        groups : array-like of shape (n_rows,), default=None
-            ``None``: each row is a group.
-
-        Returns
-        -------
-        self : FocusedAdaBoostClassifier
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: GroupedRows) -> None:
         n_classes, measure = len(data.classes), self.measure_
         rng = check_random_state(self.random_state)
         train, held_out = self._parts(data, rng)
@@ -198,7 +180,6 @@ class FocusedAdaBoostClassifier(StagedMeasureMixin, WeakLearnerMixin, BaseMeasur
             self.n_iter_ = int(np.argmax(values)) + 1 if values else 0
         self.estimator_weights_ = np.array(rounds.alphas[: self.n_iter_])
         self.ensemble_ = run.combine(rounds.alphas[: self.n_iter_])
-        return self
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)

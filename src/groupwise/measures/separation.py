@@ -116,7 +116,9 @@ class GroupF1Oracle:
         start = np.concatenate([[0], np.cumsum(self.n_high + 1)[:-1]])
         return group, np.arange(len(group)) - start[group]
 
-    def _sorted(self, rows: NDArray[np.intp], score_row: NDArray[Any]) -> tuple[NDArray, NDArray]:
+    def _sorted(
+        self, rows: NDArray[np.intp], score_row: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows by group and falling score, and where each group begins."""
         code = self.groups.codes[rows]
         rows = rows[np.lexsort((-score_row[rows], code))]
@@ -148,13 +150,13 @@ class GroupF1Oracle:
 
     def _best(
         self,
-        group: NDArray,
-        kept: NDArray,
-        called: NDArray,
-        loss: NDArray,
-        gain: NDArray,
-        highs: tuple[NDArray, NDArray],
-        lows: tuple[NDArray, NDArray],
+        group: NDArray[Any],
+        kept: NDArray[Any],
+        called: NDArray[Any],
+        loss: NDArray[Any],
+        gain: NDArray[Any],
+        highs: tuple[NDArray[Any], NDArray[Any]],
+        lows: tuple[NDArray[Any], NDArray[Any]],
     ) -> Violation:
         """The best a of every group; nothing called is right in a group without positives."""
         gain_nothing = np.where((self.n_high[group] == 0) & (gain < 0.0), 0.0, gain)
@@ -178,7 +180,12 @@ class GroupF1Oracle:
 
 
 def _first_loss(
-    kept: NDArray, n_high: NDArray, scale: NDArray, f_low: NDArray, first: NDArray, n_low: NDArray
+    kept: NDArray[Any],
+    n_high: NDArray[Any],
+    scale: NDArray[Any],
+    f_low: NDArray[Any],
+    first: NDArray[Any],
+    n_low: NDArray[Any],
 ) -> NDArray[np.intp]:
     """How many negatives to call positive: up to where one more no longer gains (concave in b)."""
     low, high = np.zeros(len(kept), np.intp), n_low.copy()

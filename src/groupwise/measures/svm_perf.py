@@ -4,12 +4,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.boosting.votes import link
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_choice, check_number
@@ -38,7 +38,7 @@ class SVMPerfClassifier(BaseMeasureClassifier):
     where :math:`\Psi(x, y) = \frac{1}{2n} \sum_i y_i x_i` and :math:`\Delta` is one less the
     measure. The labelling that is violated most is found exactly, so that the duality gap is known.
     ``"group_f1"`` is our extension: :math:`\Delta` and :math:`\Psi` are means over groups of the
-    same for each group's rows.
+    same for each group's rows; the other measures do not look at groups. Two classes.
 
     Parameters
     ----------
@@ -118,27 +118,14 @@ class SVMPerfClassifier(BaseMeasureClassifier):
     def _learns_from_groups(self) -> bool:  # type: ignore[override]
         return self.measure == "group_f1"
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SVMPerfClassifier":
-        """Fit to labelled rows in groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The rows' labels, of two classes; the second is the positive one.
-        groups : array-like of shape (n_rows,), default=None
-            Only ``"group_f1"`` looks at them.
-
-        Returns
-        -------
-        self : SVMPerfClassifier
-        """
+    def _check_parameters(self) -> None:
         check_choice("measure", self.measure, _TRAINED_FOR)
         check_number("C", self.C, "(0, inf)")
         check_number("k", self.k, "[1, inf)", whole=True, none=True)
         check_number("tol", self.tol, "(0, inf)")
         check_number("max_cuts", self.max_cuts, "[1, inf)", whole=True)
-        data = self._check_training(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
         found = minimise(
             _with_ones(data.X), self._oracle(data), self.C, tol=self.tol, max_cuts=self.max_cuts
         )
@@ -149,7 +136,7 @@ class SVMPerfClassifier(BaseMeasureClassifier):
                 f"the duality gap is {gap:.2g} after {found.n_iter} cuts, not {self.tol:g}; "
                 "scale the features, lower C or raise max_cuts",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         elif not found.coef.any():
             warnings.warn(
@@ -157,12 +144,11 @@ class SVMPerfClassifier(BaseMeasureClassifier):
                 "minimised is too loose for these rows or groups; measure='f1' judges all rows "
                 "together, ExpectedMeasureClassifier decides group by group",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         self.coef_ = found.coef[None, :-1]
         self.intercept_ = found.coef[-1:]
         self.objective_, self.gap_, self.n_iter_ = proof.primal, gap, found.n_iter
-        return self
 
     def _oracle(self, data: GroupedRows) -> Oracle:
         positive = data.y_row == 1

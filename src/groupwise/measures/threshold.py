@@ -3,14 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting.votes import link
 from groupwise.groups import Groups
-from groupwise.inputs import take_rows_like
+from groupwise.inputs import GroupedRows, take_rows_like
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
 from groupwise.measures.held_out import fit_rows, held_out_scores
@@ -53,7 +53,8 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
 
     The training groups are split into folds, each fold is scored by a model of the others, and the
     threshold on these scores with the largest mean measure is kept; the model is then fitted to
-    all groups. Every method of a comparison deserves this treatment.
+    all groups, which are passed on to an estimator that takes them. Two classes. Every method of a
+    comparison deserves this treatment.
 
     Parameters
     ----------
@@ -113,29 +114,13 @@ class ThresholdTunedClassifier(BaseMeasureClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "ThresholdTunedClassifier":
-        """Fit to labelled rows in groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The rows' labels, of two classes; the second is the positive one.
-        groups : array-like of shape (n_rows,), default=None
-            Passed on to the estimator if it takes them.
-
-        Returns
-        -------
-        self : ThresholdTunedClassifier
-        """
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: GroupedRows) -> None:
         rng = check_random_state(self.random_state)
         score_row = held_out_scores(self._estimator(), data, _score, cv=self.cv, random_state=rng)
         self.threshold_, self.held_out_measure_ = best_threshold(
             data.y_row, score_row, data.groups, self.measure_
         )
         self.estimator_ = fit_rows(self._estimator(), data.X, data.y_row, data.groups, rng)
-        return self
 
     def _estimator(self) -> BaseEstimator:
         return BoostedRowsClassifier() if self.estimator is None else self.estimator

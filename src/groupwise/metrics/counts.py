@@ -32,7 +32,9 @@ class CountMeasure(GroupMeasure):
     def __post_init__(self) -> None:
         check_choice("without_positives", self.without_positives, ("count", "skip"))
 
-    def of_counts(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray[Any]:
+    def of_counts(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         """Values from true positives, predicted positives, positives and rows; arrays broadcast."""
         value = self._binary(*np.broadcast_arrays(tp, pred, pos, size))
         return np.where(pos > 0, value, np.nan) if self.without_positives == "skip" else value
@@ -51,11 +53,15 @@ class CountMeasure(GroupMeasure):
         return self._multiclass(n_tp, n_pred, n_pos, groups.sizes)
 
     @abstractmethod
-    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _binary(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         """Two classes: arrays of any one shape."""
 
     @abstractmethod
-    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _multiclass(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         """More: counts of shape (n_groups, n_classes), sizes (n_groups,)."""
 
 
@@ -64,12 +70,14 @@ def _count(rows: NDArray[np.bool_], groups: Groups) -> NDArray[np.intp]:
     return np.bincount(groups.codes[rows], minlength=groups.n_groups)
 
 
-def _count_cells(group: NDArray, code: NDArray, shape: tuple[int, int]) -> NDArray[np.intp]:
+def _count_cells(
+    group: NDArray[Any], code: NDArray[Any], shape: tuple[int, int]
+) -> NDArray[np.intp]:
     """How many rows each group has of each class."""
     return np.bincount(group * shape[1] + code, minlength=shape[0] * shape[1]).reshape(shape)
 
 
-def _ratio(above: NDArray, below: NDArray, otherwise: float) -> NDArray:
+def _ratio(above: NDArray[Any], below: NDArray[Any], otherwise: float) -> NDArray[Any]:
     """A quotient, and what 0/0 is."""
     return np.where(below > 0, above / np.maximum(below, 1e-300), otherwise)
 
@@ -86,10 +94,14 @@ class Accuracy(CountMeasure, name="accuracy"):
     [1.0, 0.0]
     """
 
-    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _binary(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         return (size - pos - pred + 2 * tp) / size
 
-    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _multiclass(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         return tp.sum(axis=1) / size
 
 
@@ -100,12 +112,16 @@ class BalancedAccuracy(CountMeasure, name="balanced_accuracy"):
     Two classes or more. A group without positives counts with the share of its negatives.
     """
 
-    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _binary(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         recall = _ratio(tp, pos, 0.0)
         other = _ratio(size - pos - pred + tp, size - pos, 0.0)
         return (recall + other) / ((pos > 0).astype(float) + (size > pos))
 
-    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _multiclass(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         return _ratio(tp, pos, 0.0).sum(axis=1) / (pos > 0).sum(axis=1)
 
 
@@ -138,11 +154,15 @@ class FBeta(CountMeasure, name="f1"):
         super().__post_init__()
         check_number("beta", self.beta, "(0, inf)")
 
-    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _binary(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         square = self.beta**2
         return _ratio((1.0 + square) * tp, square * pos + pred, 1.0)
 
-    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _multiclass(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         held = (pos + pred) > 0
         return np.where(held, self._binary(tp, pred, pos, size), 0.0).sum(1) / held.sum(axis=1)
 
@@ -155,12 +175,16 @@ class Matthews(CountMeasure, name="matthews"):
     correlation is 0/0 and counts as none, 0.5.
     """
 
-    def _binary(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _binary(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         covariance = tp * size - pred * pos.astype(float)
         scale = np.sqrt(pred * (size - pred.astype(float)) * pos * (size - pos))
         return np.clip(0.5 + 0.5 * _ratio(covariance, scale, 0.0), 0.0, 1.0)
 
-    def _multiclass(self, tp: NDArray, pred: NDArray, pos: NDArray, size: NDArray) -> NDArray:
+    def _multiclass(
+        self, tp: NDArray[Any], pred: NDArray[Any], pos: NDArray[Any], size: NDArray[Any]
+    ) -> NDArray[Any]:
         rows = size.astype(float)
         covariance = tp.sum(axis=1) * rows - (pred * pos).sum(axis=1)
         spread_pred = rows**2 - (pred**2).sum(axis=1)

@@ -1,5 +1,7 @@
 """Scores of groups' labels: the unit that is right or wrong is the group."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
@@ -102,7 +104,9 @@ def group_log_loss(
     return float(log_loss(y_true, proba, labels=np.asarray(classes)))
 
 
-def _of_groups(y: ArrayLike, predicted: ArrayLike, groups: Ids) -> tuple[NDArray, NDArray]:
+def _of_groups(
+    y: ArrayLike, predicted: ArrayLike, groups: Ids
+) -> tuple[NDArray[Any], NDArray[Any]]:
     y_row = np.asarray(y)
     encoded = check_groups(groups, len(y_row))
     predicted = np.asarray(predicted)

@@ -88,7 +88,9 @@ class RankingMeasure(GroupMeasure):
         return value
 
     @abstractmethod
-    def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
+    def _values(
+        self, gain_row: NDArray[Any], ties: _Ties, groups: Groups
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """The values, and in which groups there is something to find."""
 
 
@@ -115,7 +117,9 @@ class PrecisionAtK(RankingMeasure, name="precision_at_k"):
         super().__post_init__()
         check_number("k", self.k, "[1, inf)", whole=True)
 
-    def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
+    def _values(
+        self, gain_row: NDArray[Any], ties: _Ties, groups: Groups
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         found = ties.discounted(np.minimum(np.arange(_longest(groups) + 1), self.k), len(groups))
         return found / np.minimum(groups.sizes, self.k), groups.sum(gain_row) > 0
 
@@ -132,7 +136,9 @@ class AveragePrecision(RankingMeasure, name="average_precision"):
     [0.833]
     """
 
-    def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
+    def _values(
+        self, gain_row: NDArray[Any], ties: _Ties, groups: Groups
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         n_positive = groups.sum(gain_row)
         precision = ties.running(ties.gain) / (ties.before + ties.size)
         found = np.bincount(ties.group, ties.gain * precision, len(groups))
@@ -166,7 +172,9 @@ class NDCG(RankingMeasure, name="ndcg"):
         super().__post_init__()
         check_number("k", self.k, "[1, inf)", whole=True, none=True)
 
-    def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
+    def _values(
+        self, gain_row: NDArray[Any], ties: _Ties, groups: Groups
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         place = np.arange(_longest(groups))
         discount = np.where(place < (self.k or len(place)), 1.0 / np.log2(place + 2.0), 0.0)
         total = np.concatenate([[0.0], np.cumsum(discount)])
@@ -188,7 +196,9 @@ class ROCArea(RankingMeasure, name="roc_area"):
     [0.75]
     """
 
-    def _values(self, gain_row: NDArray, ties: _Ties, groups: Groups) -> tuple[NDArray, NDArray]:
+    def _values(
+        self, gain_row: NDArray[Any], ties: _Ties, groups: Groups
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         n_positive = groups.sum(gain_row)
         n_negative = groups.sizes - n_positive
         negative = ties.size - ties.gain

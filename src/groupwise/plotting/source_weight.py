@@ -1,6 +1,6 @@
 """What happens to the source's weight, and to the error on the target, round by round."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import matplotlib.figure
@@ -44,7 +44,7 @@ class SourceWeightDisplay:
     ['share of the weight', 'error on the target']
     """
 
-    def __init__(self, mass: ArrayLike, names: Sequence[Hashable], errors: ArrayLike | None = None):
+    def __init__(self, mass: ArrayLike, names: Iterable[Hashable], errors: ArrayLike | None = None):
         self.mass: NDArray[Any] = np.asarray(mass, dtype=float)
         self.names = list(names)
         self.errors = None if errors is None else np.asarray(errors, dtype=float)
@@ -80,9 +80,8 @@ class SourceWeightDisplay:
             if y is None:
                 raise ValueError("y must be passed with X: errors need both")
             errors = [1.0 - score for score in estimator.staged_score(X, y, domains)]
-        return cls(estimator.history_["domain_mass"], estimator.domain_names_, errors).plot(
-            axes=axes
-        )
+        names = estimator.domain_names_.tolist()
+        return cls(estimator.history_["domain_mass"], names, errors).plot(axes=axes)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> "SourceWeightDisplay":
         """Draw on the given axes (two with errors, one without), or on a new figure."""

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from groupwise._typing import Ids, MatrixLike, Rows
-from groupwise.inputs import check_number, dense
+from groupwise._typing import Rows
+from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier
 
@@ -30,7 +30,8 @@ class APRClassifier(BasePresenceClassifier):
     - *Expand*: widen each side until a kernel density estimate of the positive groups' rows inside
       leaves out ``epsilon`` of its mass.
 
-    The score of a row is how far inside the rectangle it lies, in shares of the sides.
+    The score of a row is how far inside the rectangle it lies, in shares of the sides. Sparse rows
+    are made dense.
 
     Parameters
     ----------
@@ -86,26 +87,14 @@ class APRClassifier(BasePresenceClassifier):
         self.max_iter = max_iter
         self.group_column = group_column
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "APRClassifier":
-        """Fit to rows and their groups' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-            A sparse matrix is made dense.
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : APRClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("margin", self.margin, "[0, inf)")
         check_number("tau", self.tau, "(0, 1)")
         check_number("epsilon", self.epsilon, "(0, 1)")
         check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         values = dense(bags.X)
         deviation = values.std(axis=0)
         scaled = replace(bags, X=values / np.where(deviation > 0, deviation, 1.0))
@@ -114,7 +103,6 @@ class APRClassifier(BasePresenceClassifier):
         rows = values[np.ix_(bags.positive_row, self.features_)]
         inside = ((rows >= low) & (rows <= high)).all(axis=1)
         self.lower_, self.upper_ = _expand(rows[inside], low, high, self.tau, self.epsilon)
-        return self
 
     def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
         """How far inside the rectangle a row lies, in shares of its sides; negative outside."""

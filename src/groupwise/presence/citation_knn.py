@@ -1,11 +1,11 @@
 """Citation-kNN: neighbours, and those who call one a neighbour (Wang and Zucker 2000)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.inputs import check_number
+from groupwise.inputs import GroupedRows, check_number
 from groupwise.kernels.sets import hausdorff_distances
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
@@ -55,25 +55,14 @@ class CitationKNNClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.n_citers = n_citers
         self.group_column = group_column
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "CitationKNNClassifier":
-        """Keep the rows, and measure how far training groups lie apart.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : CitationKNNClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_references", self.n_references, "[0, inf)", whole=True)
         check_number("n_citers", self.n_citers, "[0, inf)", whole=True)
         if self.n_references + self.n_citers == 0:
             raise ValueError("n_references and n_citers must be not both 0")
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         self._X, self._sets, self._positive = bags.X, bags.groups, bags.y_group == 1
         self._n_references = self.n_references
         distance = hausdorff_distances(bags.X, bags.groups, bags.X, bags.groups).copy()
@@ -81,7 +70,6 @@ class CitationKNNClassifier(GroupScoreMixin, BasePresenceClassifier):
         # how near a newcomer has to be to come among the C nearest of each training group
         at = min(self.n_citers, len(distance) - 1)
         self._reach = np.sort(distance, axis=1)[:, at - 1] if at > 0 else np.full(len(distance), -1)
-        return self
 
     def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         distance = hausdorff_distances(rows, groups, self._X, self._sets)

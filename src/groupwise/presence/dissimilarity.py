@@ -1,14 +1,14 @@
 """Groups described by how far they lie from every training group (Cheplygina et al. 2015)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.inputs import check_number
+from groupwise.inputs import GroupedRows, check_number
 from groupwise.kernels.sets import mean_least_distances
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
@@ -59,26 +59,14 @@ class DissimilarityClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.C = C
         self.group_column = group_column
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "DissimilarityClassifier":
-        """Keep the rows, and fit to the distances between training groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : DissimilarityClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("C", self.C, "(0, inf)")
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         self._X, self._sets = bags.X, bags.groups
         machine = make_pipeline(StandardScaler(), LogisticRegression(C=self.C, max_iter=1000))
         self.classifier_ = machine.fit(self._distances(bags.X, bags.groups), bags.y_group)
-        return self
 
     def _distances(self, X: Rows, groups: Groups) -> NDArray[np.float64]:
         return np.hstack(mean_least_distances(X, groups, self._X, self._sets))

@@ -12,6 +12,7 @@ from groupwise.inputs import (
     CandidateRows,
     candidates_of_labels,
     check_candidates,
+    check_choice,
     check_number,
     is_table,
 )
@@ -46,22 +47,31 @@ class DPBoostClassifier(BasePresenceClassifier):
 
     over weights :math:`a \ge 0` of all hypotheses of a pool. A convex relaxation gives a bound from
     below; from its optimum, witnesses and weights are chosen in turn, which gives the model and a
-    bound from above; branch and bound closes the gap where that is asked for.
+    bound from above; branch and bound closes the gap where that is asked for. The paper's own
+    classifier is that of the relaxation: ``relaxation="lifted", solution="relaxation",
+    background_cost="row"``.
 
     Parameters
     ----------
     estimator : pool, weak learner or classifier, default=None
         As in :class:`LPBoostClassifier`; ``None``: ``Stumps(32)``.
     nu : float, default=0.02
-        C is 1 / (nu n_groups).
+        C is 1 / (nu n_groups); with ``background_cost="row"`` every row of a background group
+        counts as a group.
     C : float, default=None
-        Cost of a group's slack, instead of ``nu``. A row of a background group costs C over the
-        size of its group.
+        Cost of a group's slack, instead of ``nu``.
+    background_cost : {"group", "row"}, default="group"
+        What the slack of a row of a background group costs. ``"group"``: C over the size of its
+        group. ``"row"``: C, as in the paper, whose negative groups are single rows.
     relaxation : {"cuts", "lifted", "embedding"}, default="cuts"
         ``"lifted"``: the paper's program, with weights copied for every row of an ambiguous group
         and parallel reductions as rows; slow, and the reference. ``"cuts"``: the same relaxation in
         the original variables, by projected disjunctive cuts. ``"embedding"``: without reductions,
         a group counts as the maximum of each hypothesis over its rows.
+    solution : {"witnesses", "relaxation"}, default="witnesses"
+        Whose weights the model has. ``"witnesses"``: those of the best choice of witnesses found.
+        ``"relaxation"``: those of the relaxation's optimum, as in the paper; without
+        alternation, restarts or search.
     exact : bool, default=False
         Go on with branch and bound until the gap is below ``tol`` or time is up.
     background : "auto", None or class, default="auto"
@@ -117,8 +127,10 @@ class DPBoostClassifier(BasePresenceClassifier):
     -----
     The paper is binary. Three or more classes have scores f_c, and a row carries class y if
     :math:`f_y(x) - f_c(x) \ge 1 - \xi_i` for all other c; a group then needs one row and one of its
-    candidate classes. The relaxation's own weights are a poor
-    classifier where the gap is large; the model is always that of the best witnesses.
+    candidate classes.
+
+    Where the gap is large, the relaxation's own weights satisfy groups in pieces, no row of which
+    has the margin, and classify badly.
 
     References
     ----------
@@ -145,7 +157,9 @@ class DPBoostClassifier(BasePresenceClassifier):
         *,
         nu: float = 0.02,
         C: float | None = None,
+        background_cost: str = "group",
         relaxation: str = "cuts",
+        solution: str = "witnesses",
         exact: bool = False,
         background: Any = "auto",
         n_restarts: int = 0,
@@ -162,7 +176,9 @@ class DPBoostClassifier(BasePresenceClassifier):
         self.estimator = estimator
         self.nu = nu
         self.C = C
+        self.background_cost = background_cost
         self.relaxation = relaxation
+        self.solution = solution
         self.exact = exact
         self.background = background
         self.n_restarts = n_restarts
@@ -194,6 +210,7 @@ class DPBoostClassifier(BasePresenceClassifier):
         """
         check_number("nu", self.nu, "(0, 1]")
         check_number("C", self.C, "(0, inf)", none=True)
+        check_choice("background_cost", self.background_cost, ("group", "row"))
         check_number("time_limit", self.time_limit, "[0, inf]", none=True)
         check_number("max_queries", self.max_queries, "[1, inf)", whole=True)
         settings = self._settings()
@@ -231,8 +248,11 @@ class DPBoostClassifier(BasePresenceClassifier):
         whole = np.zeros(len(table), dtype=bool)
         if background is not None:
             whole = table[:, background] & (table.sum(axis=1) == 1)
-        cost = example_cost(self.nu, self.C, data.groups.n_groups)
-        return present_rows(table, ordered.groups, whole, cost)
+        n_examples = len(table)
+        if self.background_cost == "row":
+            n_examples += int((ordered.groups.sizes[whole] - 1).sum())
+        cost = example_cost(self.nu, self.C, n_examples)
+        return present_rows(table, ordered.groups, whole, cost, whole_cost=self.background_cost)
 
     def _store_proof(self, solved: SolvedProgram) -> None:
         self.lower_bound_, self.upper_bound_ = solved.bound, solved.incumbent.cost
@@ -250,6 +270,7 @@ class DPBoostClassifier(BasePresenceClassifier):
     def _settings(self) -> ProgramSettings:
         return ProgramSettings(
             relaxation=self.relaxation,
+            solution=self.solution,
             exact=self.exact,
             n_restarts=self.n_restarts,
             cuts=CutSettings(

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.inputs import check_number, dense
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier
 
@@ -27,7 +27,8 @@ class EMDDClassifier(BasePresenceClassifier):
     .. math:: \min_{t, s} \sum_{i: y_i = 1} d(x_i) - \sum_{i: y_i = 0} \log(1 - e^{-d(x_i)})
 
     Every start is a row of a positive group; the likeliest end is kept. The distance below which a
-    group is positive is that with the fewest errors on the training groups.
+    group is positive is that with the fewest errors on the training groups. Sparse rows are made
+    dense.
 
     Parameters
     ----------
@@ -79,24 +80,12 @@ class EMDDClassifier(BasePresenceClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "EMDDClassifier":
-        """Fit to rows and their groups' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-            A sparse matrix is made dense.
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : EMDDClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_restarts", self.n_restarts, "[1, inf)", whole=True)
         check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         bags = replace(bags, X=dense(bags.X))
         rng = check_random_state(self.random_state)
         candidates = np.flatnonzero(bags.positive_row)
@@ -111,7 +100,6 @@ class EMDDClassifier(BasePresenceClassifier):
         self.point_, self.scale_ = np.split(theta, 2)
         nearest = -bags.groups.max(-_distance(bags.X, theta))
         self.reach_ = _best_reach(nearest, bags.y_group == 1)
-        return self
 
     def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
         """How much nearer to the point a row is than the reach."""

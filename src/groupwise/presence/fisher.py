@@ -1,14 +1,14 @@
 """Groups described by how they would change a density of all rows (Wei, Wu and Zhou 2014)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs import check_number, dense
+from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.kernels.shared import shareable
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
 
@@ -29,7 +29,7 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
               \frac{\gamma_k (u^2 - 1)}{\sqrt{2 \pi_k}} .
 
     Entries are replaced by their signed square roots, vectors scaled to length one. Time is linear
-    in the rows, and no row is kept.
+    in the rows, and no row is kept. Sparse rows are made dense.
 
     Parameters
     ----------
@@ -85,25 +85,13 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "FisherVectorClassifier":
-        """Fit the density of all rows, then a classifier of the groups' vectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-            A sparse matrix is made dense.
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : FisherVectorClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_parts", self.n_parts, "[1, inf)", whole=True)
         check_number("energy", self.energy, "(0, 1]")
         check_number("C", self.C, "(0, inf)")
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         rows = dense(bags.X)
         self.mean_ = rows.mean(axis=0)
         self.directions_ = _principal_directions(rows - self.mean_, self.energy)
@@ -117,7 +105,6 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         ).fit(projected)
         vectors = self._vectors(bags.X, bags.groups)
         self.classifier_ = LogisticRegression(C=self.C, max_iter=2000).fit(vectors, bags.y_group)
-        return self
 
     def _project(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return (rows - self.mean_) @ self.directions_

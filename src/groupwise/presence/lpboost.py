@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs import check_number
+from groupwise.inputs import GroupedRows, check_number
 from groupwise.presence.background import find_background
 from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.canonical_order import canonical_order
@@ -36,7 +36,7 @@ class LPBoostClassifier(BasePresenceClassifier):
 
     over all hypotheses of a pool. Columns are generated: the dual weights rows, the hypothesis with
     the largest weighted score enters, until none exceeds 1. At any time the objective over that
-    largest score is a lower bound of the optimum.
+    largest score is a lower bound of the optimum. Groups play no part in training.
 
     Parameters
     ----------
@@ -118,26 +118,13 @@ class LPBoostClassifier(BasePresenceClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "LPBoostClassifier":
-        """Fit to rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Only checked: training takes every row for itself.
-
-        Returns
-        -------
-        self : LPBoostClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("nu", self.nu, "(0, 1]")
         check_number("C", self.C, "(0, inf)", none=True)
         check_number("tol", self.tol, "(0, inf)")
         check_number("max_queries", self.max_queries, "[1, inf)", whole=True)
-        data = self._check_training(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
         self.rule_ = Presence(find_background(self.background, data.classes))
         order = canonical_order(data.X, data.y_row, Groups.singletons(len(data.y_row))).order
         learner = Stumps(32) if self.estimator is None else self.estimator
@@ -153,7 +140,6 @@ class LPBoostClassifier(BasePresenceClassifier):
         self.upper_bound_ = master.cost_of(weight)
         self.gap_ = max(0.0, 1.0 - self.lower_bound_ / self.upper_bound_)
         self.duality_gap_ = abs(generated.point.solution.certificate.relative_gap)
-        return self
 
     def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
         return self.ensemble_.score(rows)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.inputs import check_choice, check_number
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs import GroupedRows, check_choice, check_number
 from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier
 from groupwise.presence.repeated_svm import KernelPlane, RepeatedSVM, make_repeated_svm
@@ -27,7 +27,8 @@ class MISVMClassifier(BasePresenceClassifier):
               \max_{x \in X_i} w'x + b \ge 1 - \xi_i \ (y_i = 1)
 
     Both alternate: train a machine, then choose labels (or witnesses) by its scores, until they
-    repeat. The rows are the same in all rounds, so their kernel matrix is computed once.
+    repeat. The rows are the same in all rounds, so their kernel matrix is computed once. With each
+    row a group this is a plain support vector machine.
 
     Parameters
     ----------
@@ -97,28 +98,16 @@ class MISVMClassifier(BasePresenceClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "MISVMClassifier":
-        """Fit to rows and their groups' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            ``None``: each row is a group, which is a plain support vector machine.
-
-        Returns
-        -------
-        self : MISVMClassifier
-        """
+    def _check_parameters(self) -> None:
         check_choice("variant", self.variant, ("rows", "witness"))
         check_number("C", self.C, "(0, inf)")
         check_number("n_components", self.n_components, "[1, inf)", whole=True, none=True)
         if not isinstance(self.class_weight, Mapping):
             check_choice("class_weight", self.class_weight, ("balanced",), none=True)
         check_number("max_iter", self.max_iter, "[1, inf)", whole=True)
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         rows = bags.X if self.variant == "rows" else _with_means(bags)
         machine = make_repeated_svm(
             rows,
@@ -131,7 +120,6 @@ class MISVMClassifier(BasePresenceClassifier):
         choose = _choose_labels if self.variant == "rows" else _choose_witnesses
         weight = _class_weight(self.class_weight, self.classes_)
         self.classifier_, self.n_iter_ = choose(machine, bags, self.max_iter, weight)
-        return self
 
     def _score_rows(self, rows: Rows) -> NDArray[np.float64]:
         return self.classifier_.score(rows)

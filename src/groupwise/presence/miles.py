@@ -1,12 +1,12 @@
 """MILES: groups described by their similarity to every training row (Chen, Bi and Wang 2006)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.inputs import check_number
+from groupwise.inputs import GroupedRows, check_number
 from groupwise.kernels import Kernel, fit_kernel
 from groupwise.kernels.sets import largest_similarity
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
@@ -74,23 +74,12 @@ class MILESClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.n_rows = n_rows
         self.group_column = group_column
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "MILESClassifier":
-        """Fit to rows and their groups' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : MILESClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("C", self.C, "(0, inf)")
         check_number("n_rows", self.n_rows, "[1, inf)", whole=True, none=True)
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         self.kernel_: Kernel = fit_kernel("rbf", self.width, bags.X)
         n = bags.X.shape[0] if self.n_rows is None else min(self.n_rows, bags.X.shape[0])
         rows = bags.X[np.linspace(0, bags.X.shape[0] - 1, n).astype(np.intp)]
@@ -102,7 +91,6 @@ class MILESClassifier(GroupScoreMixin, BasePresenceClassifier):
         kept = np.flatnonzero(machine.coef_[0])
         self.rows_, self.coef_ = rows[kept], machine.coef_[0][kept]
         self.intercept_ = float(machine.intercept_[0])
-        return self
 
     def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         if not len(self.coef_):

@@ -1,12 +1,12 @@
 """Support vector machines on kernels between groups (Gaertner, Flach, Kowalczyk, Smola 2002)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice, check_number, dense
+from groupwise.inputs import GroupedRows, check_choice, check_number, dense
 from groupwise.kernels import Kernel, fit_kernel
 from groupwise.kernels.sets import set_kernel, set_norms
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
@@ -73,23 +73,12 @@ class SetKernelClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.width = width
         self.group_column = group_column
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "SetKernelClassifier":
-        """Fit to rows and their groups' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : SetKernelClassifier
-        """
+    def _check_parameters(self) -> None:
         check_choice("kind", self.kind, ("normalised", "statistic"))
         check_number("C", self.C, "(0, inf)")
-        bags = self._check_bags(X, y, groups)
+
+    def _learn(self, data: GroupedRows) -> None:
+        bags = self._bags(data)
         self._kind = self.kind
         rows, sets = self._represent(bags.X, bags.groups)
         self.kernel_: Kernel = fit_kernel(self.kernel, self.width, rows)
@@ -99,7 +88,6 @@ class SetKernelClassifier(GroupScoreMixin, BasePresenceClassifier):
         self.coef_ = np.zeros(sets.n_groups)
         self.coef_[machine.support_] = machine.dual_coef_[0]
         self.intercept_ = float(machine.intercept_[0])
-        return self
 
     def _represent(self, rows: Rows, groups: Groups) -> tuple[Rows, Groups]:
         """Rows in groups as they are, or one line of statistics per group."""

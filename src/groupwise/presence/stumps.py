@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,12 @@ class BoundStumps(WholePool):
             yield slice(start, len(self._sizes))
 
     def _score(
-        self, part: slice, line: NDArray, row: NDArray, value: NDArray, total: NDArray
+        self,
+        part: slice,
+        line: NDArray[Any],
+        row: NDArray[Any],
+        value: NDArray[Any],
+        total: NDArray[Any],
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         assert self._rank is not None  # parts exist only where a feature varies
         sizes = self._sizes[part]

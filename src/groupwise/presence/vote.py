@@ -3,16 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.inputs import check_flag
+from groupwise.inputs import GroupedRows, check_flag
 from groupwise.presence.miles import MILESClassifier
 from groupwise.presence.set_kernel import SetKernelClassifier
 
@@ -69,38 +69,27 @@ class GroupVoteClassifier(BaseGroupClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "GroupVoteClassifier":
-        """Fit every member to the same rows and groups.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : GroupVoteClassifier
-        """
+    def _check_parameters(self) -> None:
         check_flag("scale", self.scale)
-        members = self.estimators
-        if members is None:
-            members = [("miles", MILESClassifier()), ("sets", SetKernelClassifier())]
-        if not members:
+        if not self._members():
             raise ValueError("estimators must hold at least one (name, estimator) pair")
-        data = self._check_training(X, y, groups)
+
+    def _members(self) -> list[tuple[str, Any]]:
+        if self.estimators is None:
+            return [("miles", MILESClassifier()), ("sets", SetKernelClassifier())]
+        return self.estimators
+
+    def _learn(self, data: GroupedRows) -> None:
         centred = isinstance(data.X, np.ndarray)
         self._scaler = StandardScaler(with_mean=centred).fit(data.X) if self.scale else None
         rows = self._scaled(data.X)
         labels = data.classes[data.y_row]
         self.estimators_ = []
-        for _, estimator in members:
+        for _, estimator in self._members():
             member = clone(estimator)
             if self.random_state is not None:
                 set_random_states(member, self.random_state)
             self.estimators_.append(member.fit(rows, labels, groups=data.groups))
-        return self
 
     def _scaled(self, X: Rows) -> Rows:
         return X if self._scaler is None else self._scaler.transform(X)
@@ -120,28 +109,12 @@ class GroupVoteClassifier(BaseGroupClassifier):
         score_row: NDArray[np.float64],
         proba_row: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        return self._mean_of_groups(rows, groups)
+        return self._answer_groups_only(rows, groups)
 
-    def _mean_of_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
+    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         scaled = self._scaled(rows)
         members = [member.predict_groups_proba(scaled, groups) for member in self.estimators_]
         return np.mean(members, axis=0)
-
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
-        """Mean of the members' class probabilities of each group; they are not asked about rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        return self._mean_of_groups(*self._checked(X, groups, about_groups=True))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -138,22 +138,6 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         """
         return super().decision_function(X, groups)
 
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Share of each class in each group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        shares : ndarray of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        return super().predict_groups_proba(X, groups)
-
     def predict_group_counts(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
         """Expected number of rows of each class in each group (not rounded).
 

@@ -55,7 +55,7 @@ class MLPAOCClassifier(BaseProportionsClassifier):
     n_iter_ : int
         Epochs.
     history_ : dict
-        ``"loss"``: loss per row over each epoch, an array of shape (n_iter_,).
+        ``"loss"``: loss per row over each epoch, an array of shape (n_iter,).
     classes_, transduction_, transduction_proba_, prior_, n_groups_
         As in :class:`ManifoldAOCClassifier`.
 

@@ -132,11 +132,11 @@ def plane_objective(
 
 def _certify(
     parts: "_Loss",
-    cost: NDArray,
-    margin: NDArray,
-    slope: NDArray,
-    coef: NDArray,
-    dual_coef: NDArray,
+    cost: NDArray[Any],
+    margin: NDArray[Any],
+    slope: NDArray[Any],
+    coef: NDArray[Any],
+    dual_coef: NDArray[Any],
 ) -> Certificate:
     """Primal and dual value; ``dual_coef`` is the sum of alpha s x, which the gradient holds."""
     primal = 0.5 * coef @ coef + cost @ parts.value(margin)
@@ -145,8 +145,13 @@ def _certify(
 
 
 def _newton_step(
-    X: Rows, transposed: Rows, curvature: NDArray, grad: NDArray, grad_b: float, accuracy: float
-) -> tuple[NDArray, float]:
+    X: Rows,
+    transposed: Rows,
+    curvature: NDArray[Any],
+    grad: NDArray[Any],
+    grad_b: float,
+    accuracy: float,
+) -> tuple[NDArray[Any], float]:
     """Solve H step = -grad by conjugate gradients, H = [I + X'DX, X'D1; 1'DX, 1'D1]."""
     if len(grad) <= _FEW_FEATURES and not issparse(X):
         return _direct_step(X, curvature, grad, grad_b)
@@ -175,8 +180,8 @@ def _newton_step(
 
 
 def _direct_step(
-    X: NDArray, curvature: NDArray, grad: NDArray, grad_b: float
-) -> tuple[NDArray, float]:
+    X: NDArray[Any], curvature: NDArray[Any], grad: NDArray[Any], grad_b: float
+) -> tuple[NDArray[Any], float]:
     """The same by one factorisation, where the Hessian is small."""
     bent = X * curvature[:, None]
     hessian = np.empty((len(grad) + 1, len(grad) + 1))
@@ -190,10 +195,10 @@ def _direct_step(
 
 def _line_search(
     parts: "_Loss",
-    sign: NDArray,
-    cost: NDArray,
-    score: NDArray,
-    step_score: NDArray,
+    sign: NDArray[Any],
+    cost: NDArray[Any],
+    score: NDArray[Any],
+    step_score: NDArray[Any],
     linear: float,
     square: float,
 ) -> float:
@@ -222,38 +227,38 @@ def _line_search(
 class _Loss(Protocol):
     """A loss of the margin u: value, slope, (generalised) curvature, and -l*(-v) of v = -slope."""
 
-    def value(self, margin: NDArray) -> NDArray: ...
-    def slope(self, margin: NDArray) -> NDArray: ...
-    def curvature(self, margin: NDArray) -> NDArray: ...
-    def dual(self, pull: NDArray) -> NDArray: ...
+    def value(self, margin: NDArray[Any]) -> NDArray[Any]: ...
+    def slope(self, margin: NDArray[Any]) -> NDArray[Any]: ...
+    def curvature(self, margin: NDArray[Any]) -> NDArray[Any]: ...
+    def dual(self, pull: NDArray[Any]) -> NDArray[Any]: ...
 
 
 class _SquaredHinge:
-    def value(self, margin: NDArray) -> NDArray:
+    def value(self, margin: NDArray[Any]) -> NDArray[Any]:
         return np.maximum(1.0 - margin, 0.0) ** 2
 
-    def slope(self, margin: NDArray) -> NDArray:
+    def slope(self, margin: NDArray[Any]) -> NDArray[Any]:
         return -2.0 * np.maximum(1.0 - margin, 0.0)
 
-    def curvature(self, margin: NDArray) -> NDArray:
+    def curvature(self, margin: NDArray[Any]) -> NDArray[Any]:
         return 2.0 * (margin < 1.0)
 
-    def dual(self, pull: NDArray) -> NDArray:
+    def dual(self, pull: NDArray[Any]) -> NDArray[Any]:
         return pull - 0.25 * pull**2
 
 
 class _Logistic:
-    def value(self, margin: NDArray) -> NDArray:
+    def value(self, margin: NDArray[Any]) -> NDArray[Any]:
         return np.logaddexp(0.0, -margin)
 
-    def slope(self, margin: NDArray) -> NDArray:
+    def slope(self, margin: NDArray[Any]) -> NDArray[Any]:
         return -expit(-margin)
 
-    def curvature(self, margin: NDArray) -> NDArray:
+    def curvature(self, margin: NDArray[Any]) -> NDArray[Any]:
         proba = expit(margin)
         return proba * (1.0 - proba)
 
-    def dual(self, pull: NDArray) -> NDArray:
+    def dual(self, pull: NDArray[Any]) -> NDArray[Any]:
         return entr(pull) + entr(1.0 - pull)
 
 

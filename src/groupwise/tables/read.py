@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from groupwise.tables.addresses import is_database, without_password
 from groupwise.tables.errors import TableError
-from groupwise.tables.formats import compression_of, detect_format
+from groupwise.tables.formats import compression_of, detect_format, is_database, without_password
 from groupwise.tables.sql import run_query
 
 __all__ = ["LoadedTable", "read_table"]

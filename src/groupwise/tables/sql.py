@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from groupwise.tables.addresses import check_address, is_database, passwords_in, without_password
 from groupwise.tables.errors import TableError
+from groupwise.tables.formats import check_address, is_database, passwords_in, without_password
 
 __all__ = ["run_query"]
 

@@ -9,7 +9,11 @@ from groupwise.transfer.regression import TrAdaBoostRegressor
 from groupwise.transfer.safe import SafeTrAdaBoostClassifier
 from groupwise.transfer.target_selection import NegativeTransferWarning, TargetSelection
 from groupwise.transfer.task import TaskTrAdaBoostClassifier
-from groupwise.transfer.tradaboost import PerfectTargetWarning, TrAdaBoostClassifier
+from groupwise.transfer.tradaboost import (
+    PerfectTargetWarning,
+    TrAdaBoostClassifier,
+    WorseThanGuessingWarning,
+)
 from groupwise.transfer.tsvm import TransductiveSVC
 from groupwise.transfer.two_stage import TwoStageTrAdaBoostRegressor
 from groupwise.transfer.weighted import WeightedTransferClassifier
@@ -38,4 +42,5 @@ __all__ = [
     "TransductiveSVC",
     "TwoStageTrAdaBoostRegressor",
     "WeightedTransferClassifier",
+    "WorseThanGuessingWarning",
 ]

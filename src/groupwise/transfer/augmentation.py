@@ -59,8 +59,9 @@ class FeatureAugmentationClassifier(WeightedTransferClassifier):
     (1, 1, 15)
     """
 
-    _always_needs_target = True
-    _learns_from_domains = True  # whatever the weighting
+    # whatever the weighting
+    _needs_target = True
+    _learns_from_domains = True
 
     def _base(self) -> Learner:
         return LinearLearner("logistic") if self.estimator is None else self.estimator

@@ -3,10 +3,11 @@
 from collections.abc import Hashable
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
+from groupwise.inputs import DomainRows
 from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
 from groupwise.transfer.learners import Learner
 from groupwise.transfer.model_selection import Folds
@@ -31,7 +32,8 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         In order of preference.
     cv : int, splitter or iterable of splits, default=None
         Folds of the target's rows, such as :class:`TargetKFold`; a number is lowered where a class
-        has fewer rows. ``None``: five folds, twice over.
+        has fewer rows. ``None``: five folds, twice over. Folds by number are drawn by what rows
+        hold, so that their order makes no difference.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
     domain_column : str, default=None
@@ -77,33 +79,10 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "BalancedTransferClassifier":
-        """Fit to labelled rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            Rows of the target without labels, for a transductive learner.
-
-        Returns
-        -------
-        self : BalancedTransferClassifier
-        """
+    def _check_parameters(self) -> None:
         check_class_weight(self.class_weight)
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         weightings: dict[str, Weighting] = {
             f"share {share:g}": TargetShare(share) for share in self.shares
@@ -128,7 +107,6 @@ class BalancedTransferClassifier(BaseTransferClassifier):
             )
         best = candidates["union" if self.selection_ is None else self.selection_.chosen]
         self.best_estimator_ = fit_to_rows(best, data)
-        return self
 
     def _score_rows(self, rows: Rows) -> NDArray[Any]:
         return self.best_estimator_.decision_function(rows)

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, Rows
-from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, GroupMixin
+from groupwise.base import BaseGroupClassifier, GroupMixin
 from groupwise.boosting import HistTrees, WeakLearner, accepts_nan
 from groupwise.boosting.protocol import Scores
 from groupwise.boosting.votes import decide, vote_proba
@@ -38,9 +38,9 @@ from groupwise.transfer.learners import Learner, get_transfer_learner, without_n
 
 __all__ = [
     "BaseTransferClassifier",
-    "BaseTransferRegressor",
     "ClassWeight",
     "TransferMixin",
+    "TransferRegressorMixin",
     "check_class_weight",
     "class_weighted",
     "log_odds_proba",
@@ -64,6 +64,19 @@ class TransferMixin(GroupMixin):
     domain_column: str | None = None
     target_domain: Hashable | None
     target_domain_: Hashable | None
+
+    @staticmethod
+    @abstractmethod
+    def _metric(y: ArrayLike, predicted: ArrayLike, *, sample_weight: ArrayLike | None) -> float:
+        """What :meth:`score` reports."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse constructor parameters that make no sense."""
+
+    @abstractmethod
+    def _learn(self, data: DomainRows) -> None:
+        """Fit to checked rows, and store what answers need."""
 
     def _domains_to_fit(self, X: MatrixLike, domains: Ids) -> tuple[Any, Ids]:
         """Features and domains of training data; says where there are no domains."""
@@ -95,9 +108,34 @@ class TransferMixin(GroupMixin):
         encoded = None if domains is None else check_groups(domains, n_rows, name="domains")
         return find_target_rows(encoded, self.target_domain_, n_rows)
 
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """How well rows of the target domain are predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        domains : array-like of shape (n_rows,), default=None
+            Rows of other domains do not count. ``None``: all rows are of the target (or
+            ``domain_column`` holds the domains).
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        score : float
+            Classifiers: share of rows predicted right. Regressors: coefficient of determination.
+        """
+        is_target = self._target_rows(X, domains)
+        return self._score_on_target(y, self.predict(X), is_target, sample_weight)
+
     def _score_on_target(
         self,
-        metric: Callable[..., float],
         y: ArrayLike,
         predicted: NDArray[Any],
         is_target: NDArray[np.bool_],
@@ -105,7 +143,7 @@ class TransferMixin(GroupMixin):
     ) -> float:
         weight = None if sample_weight is None else np.asarray(sample_weight)[is_target]
         truth = np.asarray(y)[is_target]
-        return float(metric(truth, predicted[is_target], sample_weight=weight))
+        return float(self._metric(truth, predicted[is_target], sample_weight=weight))
 
 
 ClassWeight = str | Mapping[Any, float] | None
@@ -146,17 +184,21 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
     """Base of the transfer classifiers.
 
     A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
-    ``fit`` (through :meth:`_check_training`) and stores ``ensemble_`` or writes
+    :meth:`_check_parameters` and :meth:`_learn`, and stores ``ensemble_`` or writes
     :meth:`_score_rows`.
     """
+
+    _metric = staticmethod(accuracy_score)
 
     __metadata_request__fit = {"X_unlabeled": True}  # noqa: RUF012
 
     estimator: Learner
     ensemble_: Scores
 
-    @abstractmethod
-    def fit(
+    #: Whether a fit needs labelled rows of the target domain.
+    _needs_target = True
+
+    def fit(  # type: ignore[override]  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
@@ -165,7 +207,27 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         sample_weight: ArrayLike | None = None,
         X_unlabeled: MatrixLike | None = None,
     ) -> Self:
-        """Fit to labelled rows of the target and of other domains."""
+        """Fit to labelled rows of the target and of other domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The class of each row.
+        domains : array-like of shape (n_rows,), default=None
+            The domain of each row; all but ``target_domain`` are source. ``None``: all rows are of
+            the target (or ``domain_column`` holds the domains), and a warning says so.
+        sample_weight : array-like of shape (n_rows,), default=None
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
+            Rows of the target without labels, for learners and weightings that use them.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_parameters()
+        self._learn(self._check_training(X, y, domains, sample_weight, X_unlabeled))
+        return self
 
     def _check_training(  # type: ignore[override]  # domains in the place of groups
         self,
@@ -174,8 +236,6 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         domains: Ids,
         sample_weight: ArrayLike | None = None,
         X_unlabeled: MatrixLike | None = None,
-        *,
-        need_target: bool = True,
     ) -> DomainRows:
         """Check training data and store what every fitted model knows of them."""
         X, domains = self._domains_to_fit(X, domains)
@@ -194,7 +254,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
             target_domain=self.target_domain,
             sample_weight=sample_weight,
             X_unlabeled=X_unlabeled,
-            need_target=need_target,
+            need_target=self._needs_target,
         )
         if len(np.unique(data.y_row)) < 2:
             raise GroupDataError(
@@ -284,47 +344,53 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         """
         return super().predict(X, groups)
 
-    def score(  # domains in the place of groups
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Share of the target domain's rows that are predicted right.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            Rows of other domains do not count. ``None``: all rows are of the target (or
-            ``domain_column`` holds the domains).
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        accuracy : float
-        """
-        is_target = self._target_rows(X, domains)
-        return self._score_on_target(accuracy_score, y, self.predict(X), is_target, sample_weight)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allows_nan()
         return tags
 
 
-class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
-    """Base of the transfer regressors; a group's number is the mean of its rows'.
+class TransferRegressorMixin(TransferMixin):
+    """``fit`` of the transfer regressors; a group's number is the mean of its rows'.
+
+    Goes before :class:`groupwise.base.BaseGroupRegressor`.
 
     A subclass has the constructor parameters ``target_domain`` and ``domain_column``, writes
-    ``fit`` (through :meth:`_check_training`) and ``_answer_rows``.
+    :meth:`_check_parameters`, :meth:`_learn` and ``_answer_rows``.
     """
 
+    _metric = staticmethod(r2_score)
     target_ = "mean"
 
-    def _check_training(  # type: ignore[override]  # domains in the place of groups
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        domains: Ids = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to rows of the target and of other domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The number of each row.
+        domains : array-like of shape (n_rows,), default=None
+            Without any (nor a ``domain_column``) all rows are of the target, which is AdaBoost.R2,
+            and a warning says so.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_parameters()
+        self._learn(self._check_training(X, y, domains, sample_weight))
+        return self
+
+    def _check_training(
         self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None
     ) -> DomainRows:
         """Check training data and store what every fitted model knows of them."""
@@ -341,28 +407,3 @@ class BaseTransferRegressor(TransferMixin, BaseGroupRegressor):
         remember_features(self, X)
         self.target_domain_ = self.target_domain
         return data
-
-    def score(  # domains in the place of groups
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Coefficient of determination R² on the target domain's rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            Rows of other domains do not count. ``None``: all rows are of the target (or
-            ``domain_column`` holds the domains).
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        r2 : float
-        """
-        is_target = self._target_rows(X, domains)
-        return self._score_on_target(r2_score, y, self.predict(X), is_target, sample_weight)

@@ -1,6 +1,7 @@
 """Estimates of how much denser the target is than the source, at the source's rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +139,7 @@ class KernelMeanMatching:
         return beta
 
 
-def _project(point: NDArray, bound: float, low: float, high: float) -> NDArray:
+def _project(point: NDArray[Any], bound: float, low: float, high: float) -> NDArray[Any]:
     """The nearest point with entries in [0, bound] and a sum in [low, high]."""
     clipped = np.clip(point, 0.0, bound)
     total = clipped.sum()

@@ -1,7 +1,7 @@
 """Weak learners as transfer takes them, and the weights they start from."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,24 @@ from groupwise.boosting import HistTrees, WeakLearner, by_position, get_weak_lea
 from groupwise.inputs import DomainRows, check_choice, check_number, domain_shares
 from groupwise.inputs.rows import CategoryColumns
 
-__all__ = ["Learner", "get_transfer_learner", "initial_share", "starting_weights", "without_names"]
+__all__ = [
+    "Learner",
+    "UsesUnlabeled",
+    "get_transfer_learner",
+    "initial_share",
+    "starting_weights",
+    "without_names",
+]
+
+
+@runtime_checkable
+class UsesUnlabeled(Protocol):
+    """A learner that looks at rows without labels too."""
+
+    def with_unlabeled(self, X_unlabeled: Rows) -> WeakLearner:
+        """The weak learner that has seen them."""
+        ...
+
 
 #: What a caller may pass as ``estimator``.
 Learner: TypeAlias = ClassifierMixin | WeakLearner | None
@@ -27,7 +44,7 @@ def get_transfer_learner(
 ) -> WeakLearner:
     """As :func:`groupwise.boosting.get_weak_learner`; unlabelled rows go to those who use them."""
     if X_unlabeled is not None:
-        if not hasattr(estimator, "with_unlabeled"):
+        if not isinstance(estimator, UsesUnlabeled):
             raise ValueError(
                 f"{type(estimator).__name__} has no use for X_unlabeled; pass none, or "
                 "TransductiveSVC() as estimator"

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import Ensemble, Run, boost
 from groupwise.boosting.rounds import row_loss
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_number
+from groupwise.inputs import DomainRows, check_number
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner, initial_share, starting_weights
-from groupwise.transfer.rounds import Algorithm1, RoundPlan
+from groupwise.transfer.rounds import Algorithm1, RoundPlan, first_of_best
 from groupwise.transfer.staged import StagedTransferMixin
 
 __all__ = ["MultiSourceTrAdaBoostClassifier"]
@@ -56,10 +56,10 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
     domain_names_ : ndarray of shape (n_domains,)
     n_iter_ : int
         Rounds kept.
-    sources_ : ndarray of shape (n_iter_,)
+    sources_ : ndarray of shape (n_iter,)
         The source that each round's hypothesis was learnt from.
-    estimator_errors_ : ndarray of shape (n_iter_,)
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
     history_ : dict of str to ndarray
         ``"domain_mass"`` and ``"effective_source_rows"``, as for :class:`TrAdaBoostClassifier`.
@@ -109,34 +109,11 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         self.initial = initial
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "MultiSourceTrAdaBoostClassifier":
-        """Fit to labelled rows of the target and of several sources.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            For a learner that uses them.
-
-        Returns
-        -------
-        self : MultiSourceTrAdaBoostClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         initial_share(self.initial)
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
         learner = self._learner(data, self.estimator)
@@ -154,18 +131,17 @@ class MultiSourceTrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifie
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:
             raise GroupDataError(
-                "no source's first hypothesis is better than chance on the rows of the target "
+                "no source's first hypothesis is better than guessing on the rows of the target "
                 "domain; initial='equal_mass' gives them more weight"
             )
-        self.n_iter_ = len(rounds.alphas)
-        self.estimator_weights_ = np.array(rounds.alphas)
-        self.estimator_errors_ = rounds.history("error")
+        self.n_iter_ = rounds.n_kept
+        self.estimator_weights_ = np.array(rounds.alphas[: self.n_iter_])
+        self.estimator_errors_ = rounds.history("error")[: self.n_iter_]
         self.domain_names_, self.history_ = data.domains.names, rounds.shares(self.n_iter_)
         self.row_weights_ = rounds.weight
         chosen = np.array(run.chosen[: self.n_iter_])
         self.sources_ = data.domains.names[codes[chosen]] if len(codes) else np.array([])
-        self.ensemble_ = run.combine(rounds.alphas)
-        return self
+        self.ensemble_ = run.combine(rounds.alphas[: self.n_iter_])
 
 
 @dataclass
@@ -183,7 +159,7 @@ class _BestSourceRun:
         errors = np.array([on_target @ row_loss(output, target) for output in outputs])
         if len(np.unique(target)) == 2:
             errors = np.minimum(errors, on_target.sum() - errors)  # reversed where that is better
-        self.chosen.append(int(errors.argmin()))
+        self.chosen.append(first_of_best(errors / on_target.sum()))
         return outputs[self.chosen[-1]]
 
     def combine(self, weights: Sequence[float]) -> "ChosenRounds":

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 from sklearn.base import RegressorMixin, clone
 from sklearn.tree import DecisionTreeRegressor
@@ -12,12 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
+from groupwise.base import BaseGroupRegressor
 from groupwise.boosting import Rounds, boost
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_choice, check_number
-from groupwise.transfer.base import BaseTransferRegressor
-from groupwise.transfer.rounds import LEAST_TARGET_ERROR, first_voter, source_beta
+from groupwise.transfer.base import TransferRegressorMixin
+from groupwise.transfer.rounds import LEAST_TARGET_ERROR, TIE, first_voter, source_beta
 
 __all__ = [
     "MedianEnsemble",
@@ -50,16 +51,19 @@ class _Algorithm3(Rounds):
         y_row, is_target = self.data.y_row, self.data.is_target
         adjusted = adjusted_errors(y_row - output, self.loss)
         error = float(softmax(self.log_weight[is_target]) @ adjusted[is_target])
-        if error >= 0.5 and self.alphas:
+        useless = error >= 0.5 - TIE
+        if useless and self.alphas:
             return True
         vote = regression_vote(error)
         self.log_weight = self.log_weight + np.where(is_target, vote, self.log_beta) * adjusted
         self.log_weight -= logsumexp(self.log_weight)
         self.record(vote, error=error, domain_mass=self.data.domains.sum(self.weight_row))
-        return error >= 0.5 or not adjusted.any()
+        return useless or not adjusted.any()
 
 
-class TrAdaBoostRegressor(BaseTransferRegressor):
+class TrAdaBoostRegressor(  # type: ignore[misc]  # domains in the place of groups
+    TransferRegressorMixin, BaseGroupRegressor
+):
     r"""TrAdaBoost.R2: AdaBoost.R2 on the target, with source rows that lose weight by their error.
 
     In round t, with :math:`D_t = \max_i |y_i - h_t(x_i)|` over all rows and the adjusted errors
@@ -95,12 +99,12 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         Of all rounds.
     n_iter_ : int
         Rounds kept.
-    estimator_errors_ : ndarray of shape (n_iter_,)
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`\ln(1/\beta_t)`.
     domain_names_ : ndarray of shape (n_domains,)
     history_ : dict of str to ndarray
-        ``"domain_mass"``, (n_iter_ + 1, n_domains): each domain's share of all weight, before the
+        ``"domain_mass"``, (n_iter + 1, n_domains): each domain's share of all weight, before the
         first and after every round.
     row_weights_ : ndarray of shape (n_rows,)
 
@@ -146,32 +150,12 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         self.vote = vote
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> "TrAdaBoostRegressor":
-        """Fit to rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.R2.
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : TrAdaBoostRegressor
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         check_choice("loss", self.loss, _LOSSES)
         check_choice("vote", self.vote, ("last_half", "all"))
-        data = self._check_training(X, y, domains, sample_weight)
+
+    def _learn(self, data: DomainRows) -> None:
         run = RegressorRun(self.estimator, data.X, check_random_state(self.random_state))
         rounds = _Algorithm3(data, self.n_estimators, self.loss)
         boost(run, data.y_row, rounds, self.n_estimators)
@@ -186,7 +170,6 @@ class TrAdaBoostRegressor(BaseTransferRegressor):
         half = self.vote == "last_half" and data.n_source > 0
         first = first_voter(self.n_iter_) if half else 0
         self.ensemble_ = MedianEnsemble(self.estimators_[first:], self.estimator_weights_[first:])
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self.ensemble_.predict(rows)

@@ -17,15 +17,21 @@ from groupwise.transfer.base import ClassWeight, class_weighted
 
 __all__ = [
     "LEAST_TARGET_ERROR",
+    "TIE",
     "Algorithm1",
     "LastHalf",
     "RoundPlan",
+    "first_of_best",
     "first_voter",
+    "is_coin",
     "source_beta",
 ]
 
 #: An error of 0 on the target counts as this one, or its vote would be infinite.
 LEAST_TARGET_ERROR = 1e-10
+
+#: Errors no further apart than this are the same up to rounding, which must not decide.
+TIE = 1e-9
 
 SOURCE_MASS = ("free", "kept", "dynamic")
 
@@ -38,6 +44,16 @@ def source_beta(n_source: int, n_rounds: int) -> float:
 def first_voter(n_rounds: int) -> int:
     r"""The round :math:`\lceil N/2 \rceil` from which on hypotheses vote, counted from 0."""
     return max((n_rounds + 1) // 2 - 1, 0)
+
+
+def is_coin(error: float, n_classes: int) -> bool:
+    """Whether an error is :math:`1 - 1/K`, that of guessing, up to rounding."""
+    return abs(error - (1.0 - 1.0 / n_classes)) <= TIE
+
+
+def first_of_best(error: NDArray[np.float64]) -> int:
+    """The first of the lowest errors, those that are the same up to rounding among them."""
+    return int(np.argmax(error <= error.min() + TIE))
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,9 @@ class RoundPlan:
 
 class Algorithm1(Rounds):
     r"""TrAdaBoost's weights from round to round: Algorithm 1, steps 1 to 5.
+
+    For two classes a hypothesis that errs like a coin on the target (:func:`is_coin`) has
+    :math:`\beta_t = 1`: no vote, and no target row moves; source rows lose weight as always.
 
     Parameters
     ----------
@@ -126,7 +145,8 @@ class Algorithm1(Rounds):
         loss, error, side = _judge(
             row_loss(output, self.target), self.log_weight, self.in_target, plan.n_classes
         )
-        if error >= 1.0 - 1.0 / plan.n_classes and plan.n_classes > 2:
+        useless = is_coin(error, plan.n_classes) or error > 1.0 - 1.0 / plan.n_classes
+        if useless and plan.n_classes > 2:
             return True
         beta = max(error, LEAST_TARGET_ERROR) / (1.0 - max(error, LEAST_TARGET_ERROR))
         vote = -np.log(beta) + np.log(plan.n_classes - 1)
@@ -137,7 +157,13 @@ class Algorithm1(Rounds):
         self.record(side * vote, error=error, beta=beta, **self._shares())
         if self.watched is not None:
             self.watched_outputs.append(output[self.watched])
-        return error == 0.0 and not loss[self.source].any()  # no weight moves any more
+        moves = error > 0.0 and not useless
+        return not moves and not loss[self.source].any()  # no weight moves any more
+
+    @property
+    def n_kept(self) -> int:
+        """Rounds up to the last one that has a vote; one where none has."""
+        return max(len(np.trim_zeros(self.alphas, "b")), min(len(self.alphas), 1))
 
     def _shares(self) -> dict[str, Any]:
         return {
@@ -173,7 +199,7 @@ class Algorithm1(Rounds):
         votes = [
             vote * cast(output, self.plan.n_classes)
             for vote, output in zip(self.alphas, self.watched_outputs, strict=True)
-        ]
+        ][: self.n_kept]
         total = np.cumsum([np.zeros_like(votes[0]), *votes], axis=0)
         wrong = []
         for length in range(1, len(votes) + 1):
@@ -241,6 +267,8 @@ def _judge(
 ) -> tuple[NDArray[Any], float, float]:
     """The error on the target (step 3); a two-class hypothesis above 1/2 is reversed."""
     error = float(softmax(log_weight[in_target]) @ loss[in_target])
+    if n_classes == 2 and is_coin(error, 2):
+        return loss, 0.5, 1.0
     if n_classes == 2 and error > 0.5:
         return 1.0 - loss, 1.0 - error, -1.0
     return loss, error, 1.0

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import accuracy_score
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.boosting.staged import StagedMixin
@@ -18,6 +17,8 @@ class StagedTransferMixin(StagedMixin, TransferMixin):
     """Scores, classes and accuracy the model would have had it ended after each round."""
 
     classes_: NDArray[Any]
+    domain_names_: NDArray[Any]
+    history_: dict[str, NDArray[Any]]
 
     def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Classes the model would give had it ended after each round.
@@ -55,4 +56,4 @@ class StagedTransferMixin(StagedMixin, TransferMixin):
         """
         is_target = self._target_rows(X, domains)
         for y_row in self.staged_predict(X):
-            yield self._score_on_target(accuracy_score, y, y_row, is_target, sample_weight)
+            yield self._score_on_target(y, y_row, is_target, sample_weight)

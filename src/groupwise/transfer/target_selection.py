@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from groupwise._typing import Ids
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
 from groupwise.inputs import DomainRows, check_number
 from groupwise.transfer.base import BaseTransferClassifier
+from groupwise.transfer.content_order import target_by_content
 from groupwise.transfer.model_selection import Folds, TargetKFold
 
 __all__ = [
@@ -29,6 +31,10 @@ Model = TypeVar("Model", bound=BaseTransferClassifier)
 
 
 _FEW_ROWS = 20
+# Losses no further apart than this are the same up to rounding.
+_SAME_LOSS = 1e-9
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class NegativeTransferWarning(UserWarning):
@@ -86,14 +92,15 @@ def select_on_target(
     cv : int, splitter or iterable of splits, default=None
         Folds of the target's rows; a splitter is given the class codes and the domains as
         :class:`TargetKFold` is. ``None``: five folds, twice over. A number is lowered where a class
-        has fewer rows in the target.
+        has fewer rows in the target. Folds by number are drawn by what rows hold, so that their
+        order makes no difference.
 
     Returns
     -------
     selection : TargetSelection
     """
-    folds = _splitter(cv, data, target_domain, rng)
-    return _selection(_held_out(candidates, data, folds), list(candidates))
+    held_out = _held_out(candidates, data, _folds(cv, data, target_domain, rng))
+    return _selection(held_out, list(candidates))
 
 
 def select_safely(
@@ -110,7 +117,7 @@ def select_safely(
     Below 20 rows held-out errors are mostly noise: another candidate is taken only if it makes
     fewer by more than two standard errors of the difference, row by row.
     """
-    held_out = _held_out(candidates, data, _splitter(cv, data, target_domain, rng))
+    held_out = _held_out(candidates, data, _folds(cv, data, target_domain, rng))
     admitted = list(candidates)
     n_target = int(np.count_nonzero(data.is_target))
     if n_target < _FEW_ROWS:
@@ -123,7 +130,9 @@ def _selection(held_out: "dict[str, _HeldOutErrors]", admitted: list[str]) -> Ta
     """The fewest errors, then the least loss, then the order."""
     errors = {name: parts.error for name, parts in held_out.items()}
     losses = {name: float(np.mean(parts.loss)) for name, parts in held_out.items()}
-    chosen = min(admitted, key=lambda name: (errors[name], losses[name], admitted.index(name)))
+    fewest = [name for name in admitted if errors[name] == min(errors[n] for n in admitted)]
+    least = min(losses[name] for name in fewest) + _SAME_LOSS
+    chosen = next(name for name in fewest if losses[name] <= least)
     return TargetSelection(chosen, errors, losses, len(held_out[chosen].wrong))
 
 
@@ -151,24 +160,30 @@ class _HeldOutErrors:
         return np.logaddexp(0.0, -self.margin / (size if size > 0 else 1.0))
 
 
-def _splitter(
+def _folds(
     cv: Folds, data: DomainRows, target_domain: Hashable | None, rng: np.random.RandomState
-) -> Any:
+) -> list[Split]:
+    """Positions to train on and to hold out; our own folds go by what rows hold."""
+    names = data.domains.spread(data.domains.names)
     if cv is not None and not isinstance(cv, Integral):
-        return check_cv(cv)
+        return list(check_cv(cv).split(data.y_row, data.y_row, names))
     n_splits, n_repeats = (5, 2) if cv is None else (cv, 1)
     check_number("cv", n_splits, "[2, inf)", whole=True)
     n_splits = min(int(n_splits), _least_class(data))
-    return TargetKFold(n_splits, target_domain=target_domain, n_repeats=n_repeats, random_state=rng)
+    folds = TargetKFold(
+        n_splits, target_domain=target_domain, n_repeats=n_repeats, random_state=rng
+    )
+    order = np.concatenate([np.flatnonzero(~data.is_target), target_by_content(data)])
+    y_row = data.y_row[order]
+    return [(order[train], order[test]) for train, test in folds.split(y_row, y_row, names[order])]
 
 
 def _held_out(
-    candidates: Mapping[str, BaseTransferClassifier], data: DomainRows, folds: Any
+    candidates: Mapping[str, BaseTransferClassifier], data: DomainRows, folds: list[Split]
 ) -> dict[str, _HeldOutErrors]:
     """Every candidate on the same held-out rows of the target."""
-    found: dict[str, list[tuple[NDArray, NDArray]]] = {name: [] for name in candidates}
-    names = data.domains.spread(data.domains.names)
-    for train, test in folds.split(data.y_row, data.y_row, names):
+    found: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in candidates}
+    for train, test in folds:
         part, truth = data.take(train), data.classes[data.y_row[test]]
         for name, candidate in candidates.items():
             with warnings.catch_warnings():
@@ -185,10 +200,9 @@ def _held_out(
 
 def fit_to_rows(model: Model, data: DomainRows) -> Model:
     """Fit another transfer classifier to rows that have been checked."""
-    if data.n_source:
-        domains = data.domains.spread(data.domains.names)
-    else:
-        only = 0 if model.target_domain is None else model.target_domain
+    domains: Ids = data.domains
+    if not data.n_source:
+        only: Any = 0 if model.target_domain is None else model.target_domain
         domains = [only] * len(data.y_row)
     return model.fit(
         data.X,

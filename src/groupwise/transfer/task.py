@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import Ensemble, Rounds, Run, boost
 from groupwise.boosting.rounds import row_loss
 from groupwise.exceptions import GroupDataError
@@ -16,7 +16,13 @@ from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_number
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner
-from groupwise.transfer.rounds import LEAST_TARGET_ERROR, Algorithm1, RoundPlan
+from groupwise.transfer.rounds import (
+    LEAST_TARGET_ERROR,
+    Algorithm1,
+    RoundPlan,
+    first_of_best,
+    is_coin,
+)
 
 __all__ = ["TaskTrAdaBoostClassifier"]
 
@@ -53,10 +59,10 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         Kept by phase I.
     n_iter_ : int
         Rounds of phase II.
-    sources_ : ndarray of shape (n_iter_,)
+    sources_ : ndarray of shape (n_iter,)
         The source of each round's hypothesis; empty without sources.
-    estimator_errors_ : ndarray of shape (n_iter_,)
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_errors_ : ndarray of shape (n_iter,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`2 \alpha_t`, negative where a hypothesis votes reversed.
 
     Notes
@@ -97,45 +103,21 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         self.domain_column = domain_column
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "TaskTrAdaBoostClassifier":
-        """Fit to labelled rows of the target and of several sources.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            For a learner that uses them.
-
-        Returns
-        -------
-        self : TaskTrAdaBoostClassifier
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         check_number("min_vote", self.min_vote, "(-inf, inf)")
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         codes = np.unique(data.domains.codes[~data.is_target])
         if len(codes):
             self._choose(data, [self._phase_one(data, code, rng) for code in codes], codes)
-            return self
+            return
         phase = self._phase_one(data, None, rng)
         self.n_hypotheses_ = self.n_iter_ = len(phase.votes)
         self.sources_ = np.array([])
         self.estimator_errors_, self.estimator_weights_ = phase.errors, phase.votes
         self.ensemble_ = SumEnsemble([phase.run.combine(phase.votes.tolist())])
-        return self
 
     def _phase_one(
         self, data: DomainRows, code: int | None, rng: np.random.RandomState
@@ -159,9 +141,11 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         boost(run, part.y_row, rounds, self.n_estimators)
         y_target = part.y_row[target_rows]
         loss = np.array([row_loss(output, y_target) for output in rounds.watched_outputs])
-        return _PhaseOne(run, np.array(rounds.alphas), rounds.history("error"), loss)
+        kept = rounds.n_kept
+        errors = rounds.history("error")[:kept]
+        return _PhaseOne(run, np.array(rounds.alphas[:kept]), errors, loss[:kept])
 
-    def _choose(self, data: DomainRows, phases: "list[_PhaseOne]", codes: NDArray) -> None:
+    def _choose(self, data: DomainRows, phases: "list[_PhaseOne]", codes: NDArray[Any]) -> None:
         """Phase II."""
         # SAMME's votes for K classes are 2 alpha + ln(K - 1)
         least = 2.0 * self.min_vote + np.log(len(data.classes) - 1)
@@ -184,7 +168,7 @@ class TaskTrAdaBoostClassifier(BaseTransferClassifier):
         boost(pool, y_target, rounds, min(self.n_estimators, len(found)))
         if not rounds.alphas:
             raise GroupDataError(
-                "no hypothesis of the source domains is better than chance on the target's rows"
+                "no hypothesis of the source domains is better than guessing on the target's rows"
             )
         picked = [found[position] for position in pool.picked[: len(rounds.alphas)]]
         shares = [np.zeros(len(phase.votes)) for phase in phases]
@@ -226,7 +210,7 @@ class _Kept:
         """The losses of the hypothesis with the lowest error, reversed where that is lower."""
         error = self.loss @ weight
         judged = np.minimum(error, 1.0 - error) if self.n_classes == 2 else error
-        best = int(np.where(self.left, judged, np.inf).argmin())
+        best = first_of_best(np.where(self.left, judged, np.inf))
         self.left[best] = False
         self.picked.append(best)
         return self.loss[best]
@@ -250,7 +234,7 @@ class _PhaseTwo(Rounds):
         error, side = float(loss @ self.weight_row), 1.0
         if self.n_classes == 2 and error > 0.5:
             loss, error, side = 1.0 - loss, 1.0 - error, -1.0
-        if error >= 1.0 - 1.0 / self.n_classes:
+        if is_coin(error, self.n_classes) or error > 1.0 - 1.0 / self.n_classes:
             return True
         least = max(error, LEAST_TARGET_ERROR)
         vote = float(np.log1p(-least) - np.log(least) + np.log(self.n_classes - 1))

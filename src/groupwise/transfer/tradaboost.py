@@ -5,24 +5,30 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import RandomState
 from groupwise.boosting import Run, boost
+from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
 from groupwise.inputs import DomainRows, check_choice, check_flag, check_number
 from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
+from groupwise.transfer.content_order import target_by_content
 from groupwise.transfer.learners import Learner, initial_share, starting_weights
 from groupwise.transfer.rounds import SOURCE_MASS, Algorithm1, LastHalf, RoundPlan, first_voter
 from groupwise.transfer.staged import StagedTransferMixin
 
-__all__ = ["PerfectTargetWarning", "TrAdaBoostClassifier"]
+__all__ = ["PerfectTargetWarning", "TrAdaBoostClassifier", "WorseThanGuessingWarning"]
 
 
 class PerfectTargetWarning(UserWarning):
     """No hypothesis of a run made an error on the target rows, so their weights never moved."""
+
+
+class WorseThanGuessingWarning(UserWarning):
+    """The vote errs on more of the target's own labelled rows than guessing would."""
 
 
 class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
@@ -85,17 +91,17 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         The weighted hypotheses; :class:`~groupwise.transfer.rounds.LastHalf` (``.rounds`` are all
         of them) where not all vote.
     n_iter_ : int
-        Rounds kept.
-    estimator_errors_ : ndarray of shape (n_iter_,)
+        Rounds kept: up to the last one that has a vote.
+    estimator_errors_ : ndarray of shape (n_iter,)
         :math:`\epsilon_t`.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
         :math:`\ln(1/\beta_t)`, negative where a hypothesis votes reversed.
     source_beta_ : float
         :math:`\beta`.
     domain_names_ : ndarray of shape (n_domains,)
     history_ : dict of str to ndarray
-        Before the first and after every round: ``"domain_mass"``, (n_iter_ + 1, n_domains), each
-        domain's share of all weight; ``"effective_source_rows"``, (n_iter_ + 1,),
+        Before the first and after every round: ``"domain_mass"``, (n_iter + 1, n_domains), each
+        domain's share of all weight; ``"effective_source_rows"``, (n_iter + 1,),
         :math:`(\sum w_i)^2 / \sum w_i^2` over the source rows.
     row_weights_ : ndarray of shape (n_rows,)
         The weights after the last round, with sum 1 (rows of ``sample_weight`` 0 left out).
@@ -110,7 +116,13 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
     the run is then little more than one fit (``hypotheses="soft"`` moves on). If no source
     row is wrong either, or there is none, the run ends. *An error above 1/2*, which the paper
     excludes: with two classes the hypothesis is reversed, with more the run ends (an error if that
-    is the first round). *At 1/2* the round has no vote.
+    is the first round). *An error of 1/2*, and any within 1e-9 of it so that no rounding decides,
+    has no vote: target rows stay as they are, misclassified source rows lose weight, and the run
+    goes on until the hypothesis changes. Rounds after the last vote are dropped.
+
+    *A vote that errs on more of the target's labelled rows than guessing would* is said by a
+    :class:`WorseThanGuessingWarning`: the last half of the rounds, taken alone, may undo what the
+    first half has done. ``vote="all"`` then helps.
 
     Without source rows all rounds vote, and this is AdaBoost. Three classes or more: SAMME, with
     :math:`\ln(1/\beta_t) + \ln(K - 1)` for the vote and the target's weights, errors below
@@ -171,35 +183,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         chosen: dict[str, Any] = {"initial": "equal_mass", "hypotheses": "soft", "vote": "all"}
         return cls(estimator, **{**chosen, **parameters})
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "TrAdaBoostClassifier":
-        """Fit to labelled rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row; all but ``target_domain`` are source. ``None``: all rows are
-            of the target, which is AdaBoost.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            Rows of the target without labels, for a learner that uses them
-            (:class:`TransductiveSVC`).
-
-        Returns
-        -------
-        self : TrAdaBoostClassifier
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled)
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         n_classes = len(data.classes)
         learner = self._learner(data, self.estimator, hypotheses=self.hypotheses)
@@ -214,11 +198,10 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         boost(run, data.y_row, rounds, self.n_estimators)
         if not rounds.alphas:
             raise GroupDataError(
-                "the first hypothesis is no better than chance on the target domain's rows; "
+                "the first hypothesis is no better than guessing on the target domain's rows; "
                 "initial='equal_mass' gives them more weight"
             )
         self._store(rounds, run, data, held_out)
-        return self
 
     def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
@@ -233,7 +216,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
     def _held_out(self, data: DomainRows, rng: np.random.RandomState) -> NDArray[np.intp]:
         if not self.early_stopping:
             return np.empty(0, dtype=np.intp)
-        rows = np.flatnonzero(data.is_target)
+        rows = target_by_content(data)
         split = StratifiedShuffleSplit(1, test_size=self.validation_fraction, random_state=rng)
         return rows[next(split.split(rows, data.y_row[rows]))[1]]
 
@@ -241,7 +224,7 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
         self, rounds: Algorithm1, run: Run, data: DomainRows, held_out: NDArray[np.intp]
     ) -> None:
         last_half = self.vote == "last_half" and data.n_source > 0
-        kept = len(rounds.alphas)
+        kept = rounds.n_kept
         if len(held_out):
             kept = rounds.best_length(data.y_row[held_out], last_half=last_half)
         ensemble = run.combine(rounds.alphas[:kept])
@@ -263,5 +246,21 @@ class TrAdaBoostClassifier(StagedTransferMixin, BaseTransferClassifier):
                 "never moved, only misclassified source rows lost some; hypotheses='soft' "
                 "or a weaker learner lets boosting work",
                 PerfectTargetWarning,
-                stacklevel=3,
+                stacklevel=4,
+            )
+        self._say_if_worse_than_guessing(data)
+
+    def _say_if_worse_than_guessing(self, data: DomainRows) -> None:
+        rows = np.flatnonzero(data.is_target)
+        wrong = decide(self.ensemble_.score(data.X[rows])) != data.y_row[rows]
+        error = float(np.average(wrong, weights=data.weight_row[rows]))
+        if error > 1.0 - 1.0 / len(data.classes):
+            half = isinstance(self.ensemble_, LastHalf)
+            warnings.warn(
+                f"the vote of {'the last half of the' if half else 'all'} rounds errs on "
+                f"{error:.2f} of the target's own labelled rows, more than guessing would; use "
+                f"{'vote=' + repr('all') + ', ' if half else ''}TrAdaBoostClassifier.fading() or "
+                "SafeTrAdaBoostClassifier, which compares with plain fits on held-out rows",
+                WorseThanGuessingWarning,
+                stacklevel=5,
             )

@@ -1,6 +1,7 @@
 """Labels for unlabelled rows and a plane for all of them: the search behind TransductiveSVC."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,8 @@ class Transduction:
 
     def search(
         self,
-        sign: NDArray,
-        cost: NDArray,
+        sign: NDArray[Any],
+        cost: NDArray[Any],
         fraction: float,
         *,
         soft: bool = False,
@@ -106,13 +107,13 @@ class Transduction:
 
     def _part(
         self,
-        sign: NDArray,
-        cost: NDArray,
+        sign: NDArray[Any],
+        cost: NDArray[Any],
         level: float,
         plane: Plane,
-        guess: NDArray,
+        guess: NDArray[Any],
         fraction: float,
-    ) -> tuple[Plane, NDArray, float]:
+    ) -> tuple[Plane, NDArray[Any], float]:
         """Move the fraction to where the scores part, until it stays; never to one side alone."""
         low, high = 0.5 * fraction, 0.5 * (1.0 + fraction)
         for _ in range(10):
@@ -125,13 +126,13 @@ class Transduction:
 
     def _switch(
         self,
-        sign: NDArray,
-        cost: NDArray,
+        sign: NDArray[Any],
+        cost: NDArray[Any],
         level: float,
         plane: Plane,
-        guess: NDArray,
+        guess: NDArray[Any],
         fraction: float,
-    ) -> tuple[Plane, NDArray]:
+    ) -> tuple[Plane, NDArray[Any]]:
         """Joachims' loop: pairs of labels change places while that lowers the objective.
 
         For a fixed plane a pair is worth changing where the row labelled negative scores above the
@@ -151,8 +152,8 @@ class Transduction:
 
     def _soften(
         self,
-        sign: NDArray,
-        cost: NDArray,
+        sign: NDArray[Any],
+        cost: NDArray[Any],
         level: float,
         plane: Plane,
         fraction: float,
@@ -173,7 +174,7 @@ class Transduction:
             plane = fit_plane(doubled, signs, costs, start=plane, tol=_ROUGH).plane
         return plane
 
-    def _probabilities(self, plane: Plane, fraction: float, temperature: float) -> NDArray:
+    def _probabilities(self, plane: Plane, fraction: float, temperature: float) -> NDArray[Any]:
         score = self._unlabeled_score(plane)
         gain = np.maximum(1.0 + score, 0.0) ** 2 - np.maximum(1.0 - score, 0.0) ** 2
         gain /= temperature
@@ -184,7 +185,9 @@ class Transduction:
 
         return expit(gain - brentq(surplus, gain.min() - 50.0, gain.max() + 50.0))
 
-    def _finish(self, sign: NDArray, cost: NDArray, plane: Plane, guess: NDArray) -> Labelling:
+    def _finish(
+        self, sign: NDArray[Any], cost: NDArray[Any], plane: Plane, guess: NDArray[Any]
+    ) -> Labelling:
         all_sign = np.concatenate([sign, guess])
         all_cost = np.concatenate([cost, np.full(self.n_unlabeled, self.cost_unlabeled)])
         plane = fit_plane(self.X, all_sign, all_cost, start=plane, tol=self.tol).plane
@@ -195,18 +198,18 @@ class Transduction:
         last = max(self.n_unlabeled - 1, 1)
         return int(min(max(round(fraction * self.n_unlabeled), 1), last))
 
-    def _unlabeled_score(self, plane: Plane) -> NDArray:
+    def _unlabeled_score(self, plane: Plane) -> NDArray[Any]:
         return plane.score(self.X)[self.n_labeled :]
 
 
-def _highest(score: NDArray, n_positive: int) -> NDArray[np.float64]:
+def _highest(score: NDArray[Any], n_positive: int) -> NDArray[np.float64]:
     """+1 for the ``n_positive`` highest scores (earlier rows first among equals), -1 for others."""
     sign = np.full(len(score), -1.0)
     sign[np.argsort(-score, kind="stable")[:n_positive]] = 1.0
     return sign
 
 
-def best_parting(score: NDArray) -> float:
+def best_parting(score: NDArray[Any]) -> float:
     """Share of the upper part where two parts differ most: largest variance between them (Otsu)."""
     ordered = np.sort(score)
     n_rows = len(ordered)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.boosting.linear import LinearEnsemble
 from groupwise.boosting.votes import decide, link
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_choice, check_number
+from groupwise.inputs import DomainRows, check_choice, check_number
 from groupwise.solvers.newton import Plane, fit_plane
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.density_ratio import stack
@@ -88,7 +88,9 @@ class TransductiveSVC(BaseTransferClassifier):
     'a'
     """
 
+    # labelled rows of all domains count alike
     _learns_from_domains = False
+    _needs_target = False
 
     def __init__(
         self,
@@ -109,34 +111,7 @@ class TransductiveSVC(BaseTransferClassifier):
         self.domain_column = domain_column
         self.tol = tol
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "TransductiveSVC":
-        """Fit to labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            Two classes.
-        domains : array-like of shape (n_rows,), default=None
-            Not used in ``fit``, here for the contract: weight the rows to prefer a domain.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            ``None``: a linear support vector machine.
-
-        Returns
-        -------
-        self : TransductiveSVC
-        """
-        self._check_parameters()
-        data = self._check_training(X, y, domains, sample_weight, X_unlabeled, need_target=False)
+    def _learn(self, data: DomainRows) -> None:
         if len(data.classes) != 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass."
@@ -153,7 +128,6 @@ class TransductiveSVC(BaseTransferClassifier):
             self.positive_fraction_ = float(np.mean(found.sign > 0))
             self.objective_ = found.objective
         self.coef_, self.intercept_ = plane.coef[None, :], np.array([plane.intercept])
-        return self
 
     def _check_parameters(self) -> None:
         check_number("C", self.C, "(0, inf)")
@@ -170,7 +144,11 @@ class TransductiveSVC(BaseTransferClassifier):
         return Transduction(stack(X, X_unlabeled), X.shape[0], level, self.tol)
 
     def _search(
-        self, problem: Transduction, sign: NDArray, cost: NDArray, last: Labelling | None = None
+        self,
+        problem: Transduction,
+        sign: NDArray[Any],
+        cost: NDArray[Any],
+        last: Labelling | None = None,
     ) -> Labelling:
         return problem.search(
             sign,
@@ -181,7 +159,7 @@ class TransductiveSVC(BaseTransferClassifier):
             last=last,
         )
 
-    def _fraction(self, sign: NDArray, cost: NDArray) -> float:
+    def _fraction(self, sign: NDArray[Any], cost: NDArray[Any]) -> float:
         if isinstance(self.positive_fraction, int | float):
             return float(self.positive_fraction)
         return float(cost[sign > 0].sum() / cost.sum())

@@ -5,17 +5,19 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
+from groupwise.base import BaseGroupRegressor
 from groupwise.boosting import Rounds, boost
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows, check_number
-from groupwise.transfer.base import BaseTransferRegressor
+from groupwise.transfer.base import TransferRegressorMixin
+from groupwise.transfer.content_order import target_by_content
 from groupwise.transfer.model_selection import Folds
 from groupwise.transfer.regression import (
     MedianEnsemble,
@@ -23,6 +25,7 @@ from groupwise.transfer.regression import (
     adjusted_errors,
     regression_vote,
 )
+from groupwise.transfer.rounds import TIE
 
 __all__ = ["TwoStageTrAdaBoostRegressor"]
 
@@ -40,10 +43,11 @@ class _AdaBoostR2(Rounds):
         weight, is_target = self.weight_row, self.is_target
         adjusted = adjusted_errors(self.y_row - output)
         error = float(weight @ adjusted)
-        if error >= 0.5 and self.alphas:
+        useless = error >= 0.5 - TIE
+        if useless and self.alphas:
             return True
         self.record(regression_vote(error))
-        if error >= 0.5 or error == 0.0:
+        if useless or error == 0.0:
             return True
         weight = np.where(is_target, weight * np.exp(self.alphas[-1] * adjusted), weight)
         back = self.total / weight[is_target].sum()
@@ -51,7 +55,9 @@ class _AdaBoostR2(Rounds):
         return False
 
 
-class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
+class TwoStageTrAdaBoostRegressor(  # type: ignore[misc]  # domains in the place of groups
+    TransferRegressorMixin, BaseGroupRegressor
+):
     r"""Two-stage TrAdaBoost.R2: first the weight of the source, then boosting with it frozen.
 
     In S steps the source's share of the weight falls from n/(n + m) to 0. After step t source rows
@@ -71,7 +77,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
     n_steps : int, default=10
         S.
     cv : int, splitter or iterable of splits, default=5
-        Folds of the target's rows; a number is lowered where the target has fewer rows.
+        Folds of the target's rows; a number is lowered where the target has fewer rows, and its
+        folds are drawn by what rows hold, whatever their order.
     target_domain : domain id, default=None
         The domain that counts. May be left out when there is only one.
     domain_column : str, default=None
@@ -85,7 +92,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
     estimators_ : list of regressors
     n_iter_ : int
         Rounds of the best step.
-    estimator_weights_ : ndarray of shape (n_iter_,)
+    estimator_weights_ : ndarray of shape (n_iter,)
     best_index_ : int
         The best step, counted from 0.
     cv_results_ : dict of str to ndarray of shape (n_steps,)
@@ -135,33 +142,13 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         self.domain_column = domain_column
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> "TwoStageTrAdaBoostRegressor":
-        """Fit to rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target, which is AdaBoost.R2.
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : TwoStageTrAdaBoostRegressor
-        """
+    def _check_parameters(self) -> None:
         check_number("n_estimators", self.n_estimators, "[1, inf)", whole=True)
         check_number("n_steps", self.n_steps, "[2, inf)", whole=True)
         if isinstance(self.cv, Integral):
             check_number("cv", self.cv, "[2, inf)", whole=True)
-        data = self._check_training(X, y, domains, sample_weight)
+
+    def _learn(self, data: DomainRows) -> None:
         rng = check_random_state(self.random_state)
         weight_row = data.weight_row / data.weight_row.sum()
         if data.n_source == 0:
@@ -178,11 +165,10 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         self.estimators_ = self.ensemble_.estimators
         self.estimator_weights_ = self.ensemble_.weights
         self.n_iter_ = len(self.estimators_)
-        return self
 
     def _first_stage(
-        self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
-    ) -> tuple[list[NDArray], list[float]]:
+        self, data: DomainRows, weight_row: NDArray[Any], rng: np.random.RandomState
+    ) -> tuple[list[NDArray[Any]], list[float]]:
         """The weights of every step and the held-out error of boosting with them."""
         splits = self._splits(data, rng)
         first = float(weight_row[data.is_target].sum())
@@ -207,6 +193,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
             )
         if isinstance(self.cv, Integral):
             folds = KFold(min(int(self.cv), len(target_rows)), shuffle=True, random_state=rng)
+            target_rows = target_by_content(data)
         else:
             folds = check_cv(self.cv)
         return [target_rows[test] for _, test in folds.split(target_rows)]
@@ -214,8 +201,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
     def _held_out_error(
         self,
         data: DomainRows,
-        weight_row: NDArray,
-        splits: list[NDArray],
+        weight_row: NDArray[Any],
+        splits: list[NDArray[Any]],
         rng: np.random.RandomState,
     ) -> float:
         squared = []
@@ -226,7 +213,7 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
         return float(np.concatenate(squared).mean())
 
     def _boost(
-        self, data: DomainRows, weight_row: NDArray, rng: np.random.RandomState
+        self, data: DomainRows, weight_row: NDArray[Any], rng: np.random.RandomState
     ) -> MedianEnsemble:
         run = RegressorRun(self.estimator, data.X, rng)
         rounds = _AdaBoostR2(data, weight_row)
@@ -238,8 +225,8 @@ class TwoStageTrAdaBoostRegressor(BaseTransferRegressor):
 
 
 def _shift_weight(
-    weight_row: NDArray, adjusted: NDArray, is_target: NDArray[np.bool_], share: float
-) -> NDArray:
+    weight_row: NDArray[Any], adjusted: NDArray[Any], is_target: NDArray[np.bool_], share: float
+) -> NDArray[Any]:
     """Multiply source weights by beta^e, beta such that the target has this share; sum 1."""
     target_total = weight_row[is_target].sum()
     if share >= 1.0:

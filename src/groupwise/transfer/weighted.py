@@ -4,10 +4,10 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise._typing import RandomState
 from groupwise.boosting import Ensemble
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import show
@@ -18,7 +18,7 @@ from groupwise.transfer.base import (
     check_class_weight,
     class_weighted,
 )
-from groupwise.transfer.learners import Learner
+from groupwise.transfer.learners import Learner, UsesUnlabeled
 from groupwise.transfer.weighting import DensityRatio, PooledRows, Weighting, get_weighting
 
 __all__ = ["WeightedTransferClassifier"]
@@ -71,7 +71,9 @@ class WeightedTransferClassifier(BaseTransferClassifier):
     np.float64(0.5)
     """
 
-    _always_needs_target = False
+    @property
+    def _needs_target(self) -> bool:  # type: ignore[override]  # of the weighting
+        return get_weighting(self.weighting).needs_target
 
     @property
     def _learns_from_domains(self) -> bool:  # type: ignore[override]  # of the weighting
@@ -94,41 +96,14 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        domains: Ids = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabeled: MatrixLike | None = None,
-    ) -> "WeightedTransferClassifier":
-        """Fit to labelled rows of the target and of other domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        domains : array-like of shape (n_rows,), default=None
-            The domain of each row. ``None``: all rows are of the target.
-        sample_weight : array-like of shape (n_rows,), default=None
-        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
-            Rows of the target without labels, for importance weighting or a transductive learner.
-
-        Returns
-        -------
-        self : WeightedTransferClassifier
-        """
+    def _check_parameters(self) -> None:
         check_class_weight(self.class_weight)
-        weighting = get_weighting(self.weighting)
-        need_target = weighting.needs_target or self._always_needs_target
-        data = self._check_training(
-            X, y, domains, sample_weight, X_unlabeled, need_target=need_target
-        )
-        weight_row = weighting.weigh(data)
+        get_weighting(self.weighting)
+
+    def _learn(self, data: DomainRows) -> None:
+        weight_row = get_weighting(self.weighting).weigh(data)
         self.ensemble_ = self._fit_once(data, weight_row)
         self.row_weights_ = weight_row / weight_row.sum()
-        return self
 
     def _fit_once(self, data: DomainRows, weight_row: NDArray[np.float64]) -> Ensemble:
         """One hypothesis on the rows of positive weight, as an ensemble."""
@@ -143,7 +118,7 @@ class WeightedTransferClassifier(BaseTransferClassifier):
                 "has; a fit to the target alone would never predict it"
             )
         estimator, n_classes = self._base(), len(data.classes)
-        if not hasattr(estimator, "with_unlabeled"):  # they have served the weighting
+        if not isinstance(estimator, UsesUnlabeled):  # they have served the weighting
             data = replace(data, X_unlabeled=None)
         learner = self._learner(data, estimator)
         rng = check_random_state(self.random_state)

@@ -163,7 +163,12 @@ def labelled_rows(y_row: NDArray[np.intp], cost: float, n_classes: int) -> Disju
 
 
 def present_rows(
-    candidates: NDArray[np.bool_], groups: Groups, whole: NDArray[np.bool_], cost: float
+    candidates: NDArray[np.bool_],
+    groups: Groups,
+    whole: NDArray[np.bool_],
+    cost: float,
+    *,
+    whole_cost: str = "group",
 ) -> Disjunctions:
     """Groups of which at least one row has one of the candidate classes.
 
@@ -173,15 +178,18 @@ def present_rows(
     groups : Groups
         In order: the rows lie sorted by group.
     whole : ndarray of shape (n_groups,)
-        Groups all of whose rows are examples of their own, at cost / size each.
+        Groups all of whose rows are examples of their own.
     cost : float
         Of a group.
+    whole_cost : {"group", "row"}
+        Whether the rows of a whole group share its cost, cost / size each, or have it each.
     """
     n_classes = candidates.shape[1]
     starts_example = groups.spread(whole).copy()
     starts_example[groups.first_rows] = True
     example_row = np.cumsum(starts_example) - 1
-    cost_group = np.where(whole, cost / groups.sizes, cost)
+    shared = whole & (whole_cost == "group")
+    cost_group = np.where(shared, cost / groups.sizes, cost)
     row, label = np.nonzero(groups.spread(candidates))
     return _build(
         row,

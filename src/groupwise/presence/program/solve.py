@@ -17,6 +17,7 @@ from groupwise.solvers import Certificate
 __all__ = ["ProgramSettings", "SolvedProgram", "solve_program"]
 
 _RELAXATIONS = ("cuts", "lifted", "embedding")
+_SOLUTIONS = ("witnesses", "relaxation")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ProgramSettings:
     Attributes
     ----------
     relaxation : {"cuts", "lifted", "embedding"}
+    solution : {"witnesses", "relaxation"}
     exact : bool
     n_restarts : int
     cuts : CutSettings
@@ -33,15 +35,19 @@ class ProgramSettings:
     """
 
     relaxation: str = "cuts"
+    solution: str = "witnesses"
     exact: bool = False
     n_restarts: int = 0
     cuts: CutSettings = field(default_factory=CutSettings)
 
     def __post_init__(self) -> None:
         check_choice("relaxation", self.relaxation, _RELAXATIONS)
+        check_choice("solution", self.solution, _SOLUTIONS)
         check_flag("exact", self.exact)
         if self.exact and self.relaxation == "lifted":
             raise ValueError("exact=True searches with relaxation='cuts' or 'embedding'")
+        if self.exact and self.solution == "relaxation":
+            raise ValueError("exact=True searches for witnesses: solution must be 'witnesses'")
         check_number("n_restarts", self.n_restarts, "[0, inf)", whole=True)
 
     @property
@@ -146,7 +152,7 @@ def _choose_witnesses(
     problem, weight = master.problem, relaxed.generated.point.weight
     start = witnesses_at(master, weight)
     here = Incumbent(weight, master.cost_of(weight), start, relaxed.generated.complete)
-    if not len(problem.ambiguous):
+    if not len(problem.ambiguous) or settings.solution == "relaxation":
         return here
     starts = [start]
     if relaxed.n_made:

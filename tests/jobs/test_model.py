@@ -1,0 +1,82 @@
+"""What a model of a table does with columns, gaps, and classes that a fold does not hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import OrdinalEncoder
+
+from groupwise.io import load_model, save_model
+from groupwise.jobs import METHODS, Job, make_supervision
+from groupwise.tables import LoadedTable
+
+
+def make_job(n_groups=30, size=6, categories=8):
+    """Groups whose label is the parity of a category's number, which no order of codes shows."""
+    rng = np.random.RandomState(0)
+    label = np.repeat(np.arange(n_groups) % 2, size)
+    number = 2 * rng.randint(categories // 2, size=label.size) + label
+    frame = pd.DataFrame({"shade": [f"shade {k}" for k in number], "noise": rng.rand(label.size)})
+    frame.loc[rng.rand(label.size) < 0.1, "noise"] = np.nan
+    frame["group"] = np.repeat([f"g{k:02d}" for k in range(n_groups)], size)
+    frame["kind"] = np.where(label, "odd", "even")
+    supervision = make_supervision("majority", group="group", label="kind")
+    return Job.from_table(LoadedTable(frame, "t", ""), supervision, wanted=["shade", "noise"])
+
+
+def decisions(tree):
+    if "left_child" not in tree:
+        return set()
+    here = {(tree["split_feature"], tree["decision_type"])}
+    return here | decisions(tree["left_child"]) | decisions(tree["right_child"])
+
+
+@pytest.mark.parametrize("trees", [{}, {"trees__max_depth": 1}])
+def test_trees_split_on_categories(trees):
+    job = make_job(n_groups=200)  # LightGBM wants a hundred rows of a category
+    model = job.fit(job.method("group-boost"), {"n_estimators": 1} | trees)
+    assert model.preparation is None
+    dumped = model.estimator.ensemble_.parts[0].booster.dump_model()["tree_info"]
+    found = set.union(*(decisions(tree["tree_structure"]) for tree in dumped))
+    assert (1, "==") in found and (1, "<=") not in found
+    said = model.predictions(job.features, job.targets.groups)
+    assert (said.code_group == job.targets.y[job.targets.groups.first_rows]).all()
+
+
+def test_categories_of_a_table_are_the_codes_of_an_array():
+    """As if an encoder had numbered them and the trees had been told the column."""
+    job = make_job(n_groups=200)
+    method = job.method("group-boost")
+    params = {"n_estimators": 5}
+    model = job.fit(method, params)
+    codes = OrdinalEncoder().fit_transform(job.features[["shade"]])
+    X = np.column_stack([job.features["noise"], codes])
+    by_hand = method.build(job.supervision, params | {"trees__categorical_features": [1]}, 0)
+    by_hand.fit(X, job.targets.y, **job.supervision.ids(job.targets))
+    said = model.predictions(job.features, job.targets.groups)
+    np.testing.assert_array_equal(said.score_row, by_hand.decision_function(X))
+
+
+EACH = [m for m in METHODS if m.kind == "majority"]
+
+
+@pytest.mark.parametrize("method", EACH, ids=lambda m: m.name)
+def test_categories_never_seen_and_missing_ones_are_predicted(method, tmp_path):
+    job = make_job()
+    model = load_model(save_model(job.fit(method, {}), tmp_path / "m.skops"))
+    strange = job.features.assign(shade=["shade 99", None] * (job.n_rows // 2))
+    said = model.predictions(strange, job.targets.groups)
+    assert np.isfinite(said.proba_row).all()
+    gone = job.features.assign(shade=np.full(job.n_rows, np.nan, dtype=object))
+    assert np.isfinite(model.predictions(gone, job.targets.groups).proba_row).all()
+
+
+def test_classes_that_a_fold_does_not_hold_are_never_said():
+    frame = pd.DataFrame({"x": np.r_[np.zeros(8), np.ones(8), np.full(4, 2.0)]})
+    frame["group"] = np.repeat(list("abcdefghij"), 2)
+    frame["kind"] = np.repeat(["low", "mid", "top"], [8, 8, 4])
+    supervision = make_supervision("majority", group="group", label="kind")
+    job = Job.from_table(LoadedTable(frame, "t", ""), supervision, wanted=["x"])
+    model = job.fit(job.method("naive-logistic"), {}, np.arange(16))
+    said = model.predictions(job.features, job.targets.groups)
+    assert said.proba_row.shape == (20, 3) and not said.proba_group[:, 2].any()
+    np.testing.assert_array_equal(said.code_group, [0] * 4 + [1] * 6)
