@@ -117,3 +117,26 @@ def postgres(tmp_path_factory):
     yield f"postgresql://postgres:secret@/postgres?host={folder}"
     run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
     shutil.rmtree(folder, ignore_errors=True)
+
+
+# What starts processes, clusters or browsers, runs the documentation, repeats papers, or asks every
+# estimator everything; other slow tests are marked where they stand.
+SLOW = (
+    "cli/",
+    "dask/",
+    "jobs/test_scores.py",
+    "report/",
+    "reproductions/",
+    "security/",
+    "test_contract.py",
+    "test_docs.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark by place what ``-m "not slow"`` leaves out."""
+    here = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(here).as_posix()
+        if path.startswith(SLOW) or path.endswith(SLOW):
+            item.add_marker(pytest.mark.slow)

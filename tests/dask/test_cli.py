@@ -106,12 +106,14 @@ def test_what_dask_does_not_do(folder, client, tmp_path, words, message):
 
 
 def test_folders_without_parts(client, tmp_path):
-    done = fit(tmp_path, client, tmp_path / "m.skops", "--label", "kind")
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    done = fit(folder, client, tmp_path / "m.skops", "--label", "kind")
     assert done.exit_code == 3
     assert "needs a folder of Parquet parts" in done.stderr
-    (tmp_path / "bad.parquet").write_bytes(b"no")
+    (folder / "bad.parquet").write_bytes(b"no")
     with pytest.raises(TableError, match=r"bad\.parquet"):
-        ParquetFolder.open(str(tmp_path))
+        ParquetFolder.open(str(folder))
 
 
 def test_an_address_after_dask_may_be_left_out():

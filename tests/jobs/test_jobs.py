@@ -39,6 +39,7 @@ def predictions(groups, score_row, proba_group):
     return Predictions(np.arange(2), Groups(groups), score_row, proba_row, proba_group, code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{m.kind}-{m.name}")
 def test_every_method_runs_and_its_model_survives_a_file(table, columns, method, tmp_path):
     job = make_job(table, method.kind, columns)
@@ -79,6 +80,7 @@ MEASURED = [("measure", name, k) for name in MEASURES for k in (2, 3)]
 OTHERS = [(kind, None, k) for kind in KINDS if kind != "measure" for k in (2, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "measure", "n_classes"), [*MEASURED, *OTHERS])
 def test_the_default_method_applies(kind, measure, n_classes):
     if n_classes > 2 and (kind == "presence" or (measure and not MEASURES[measure].multiclass)):

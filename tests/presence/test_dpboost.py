@@ -195,6 +195,7 @@ def test_constant_features_and_copies():
     assert clf.upper_bound_ == pytest.approx(1.0) and clf.gap_ <= 1e-6
 
 
+@pytest.mark.slow
 def test_many_tiny_groups():
     rng = np.random.RandomState(0)
     groups = np.repeat(np.arange(2000), 2)

@@ -20,6 +20,7 @@ def test_balanced_weighting_gives_up_a_harmful_source():
     assert not clf.selection_.negative_transfer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_balanced_weighting_does_not_go_by_the_order_of_rows(seed):
     data = make_shifted_domains(120, 24, angle=60, noise=0.2, random_state=seed)
