@@ -145,6 +145,52 @@ def test_more_classes_than_the_network_has(kind):
     assert np.mean(found.y_group == y_group) > 2 / n_classes
 
 
+def test_ten_classes_are_one_pass():
+    rng = np.random.RandomState(0)
+    y_group = np.arange(40) % 10
+    groups = np.repeat(np.arange(40), 3)
+    X = 0.2 * rng.normal(size=(120, 2)) + np.column_stack(np.divmod(y_group, 4))[groups]
+    model = InContextClassifier(**FAST).fit(X, y_group[groups], groups=groups)
+    assert len(model._members) == 1
+    assert model.score(X, y_group[groups], groups) > 0.8
+
+
+def test_a_missing_value_is_read_as_the_mean(sessions):
+    (X, y, groups), (X_test, _, groups_test) = halves(sessions)
+    X = X.copy()
+    X[::5, 1] = np.nan
+    model = InContextClassifier(n_members=1, random_state=0).fit(X, y, groups=groups)
+    missing, mean = X_test.copy(), X_test.copy()
+    missing[:, 1], mean[:, 1] = np.nan, np.nanmean(X[:, 1])
+    np.testing.assert_allclose(
+        model.predict_proba(missing, groups_test), model.predict_proba(mean, groups_test), atol=1e-5
+    )
+
+
+def test_categories_are_read_as_one_column_each(sessions):
+    (X, y, groups), _ = halves(sessions)
+    colour = np.array(["blue", "green", "red"])[(X[:, 0] > 0).astype(int) + (X[:, 0] > 1)]
+    table = pd.DataFrame(X[:, 1:], columns=list("abc"))
+    table["colour"] = pd.Categorical(colour)
+    by_hand = np.column_stack([X[:, 1:], colour[:, None] == np.array(["blue", "green", "red"])])
+    one, other = (
+        InContextClassifier(**FAST).fit(rows, y, groups=groups).predict_proba(rows, groups)
+        for rows in (table, by_hand.astype(float))
+    )
+    np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_features", [1, 48, 49, 300])
+def test_any_number_of_features(n_features):
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(40), 4)
+    X = rng.normal(size=(160, n_features))
+    X[:, 0] += 3 * (groups % 2)
+    known = groups < 20
+    model = InContextClassifier(**FAST).fit(X[known], groups[known] % 2, groups=groups[known])
+    assert model.score(X[~known], groups[~known] % 2, groups[~known]) > 0.8
+
+
 def test_odd_tables_give_finite_answers():
     rng = np.random.RandomState(0)
     X = np.column_stack(

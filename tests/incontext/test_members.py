@@ -56,6 +56,15 @@ def test_a_short_context_is_one_bag():
     assert bags_of_groups(context, 3, np.random.RandomState(0)) == [context]
 
 
+def test_five_thousand_rows_are_one_bag_and_one_more_is_not():
+    sizes = np.full(1000, 5)
+    label = np.eye(2)[np.arange(1000) % 2]
+    whole = Context(np.zeros((5000, 1)), sizes, label, "majority")
+    assert bags_of_groups(whole, 2, np.random.RandomState(0)) == [whole]
+    longer = Context(np.zeros((5001, 1)), np.append(sizes[1:], 6), label, "majority")
+    assert len(bags_of_groups(longer, 2, np.random.RandomState(0))) == 2
+
+
 def test_bags_hold_whole_groups_and_all_of_them_in_turn(monkeypatch):
     monkeypatch.setattr(members, "MAX_ROWS", 50)
     context = table(n_groups=40, n_known=30)

@@ -69,6 +69,8 @@ class InContextClassifier(BaseGroupClassifier):
         features in different orders, and above 48 features different choices and sums of them.
     n_jobs : int, default=None
         Threads at prediction. ``None``: one for small tables, else all; -1: all.
+    device : str, default=None
+        ``None``: numpy computes. ``"cpu"``, ``"cuda"``, ...: torch does, there (extra ``torch``).
     group_column : str, default=None
         Name of the column of a DataFrame ``X`` that holds the group ids.
     random_state : int, RandomState instance or None, default=None
@@ -118,12 +120,14 @@ class InContextClassifier(BaseGroupClassifier):
         *,
         n_members: int = 8,
         n_jobs: int | None = None,
+        device: str | None = None,
         group_column: str | None = None,
         random_state: RandomState = None,
     ):
         self.kind = kind
         self.n_members = n_members
         self.n_jobs = n_jobs
+        self.device = device
         self.group_column = group_column
         self.random_state = random_state
 
@@ -164,9 +168,9 @@ class InContextClassifier(BaseGroupClassifier):
         x, codes = self._with_unlabeled(dense(rows), encoded, X_unlabeled, groups_unlabeled)
         self.classes_ = classes
         self.kind_ = self.kind
-        self._n_jobs = self.n_jobs
+        self._n_jobs, self._device = self.n_jobs, self.device
         self._remember_groups(groups, encoded)
-        self.weights_ = load_network().digest
+        self.weights_ = load_network(self.device).digest
         self.in_bags_ = len(x) > MAX_ROWS or len(label) > MAX_GROUPS
         if self.in_bags_:
             warnings.warn(
@@ -260,22 +264,6 @@ class InContextClassifier(BaseGroupClassifier):
             code_row=proba_row.argmax(axis=1),
         )
 
-    def predict_groups_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Probability of each class for each group; under proportions its predicted share.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        return self._ask(*self._checked(X, groups, about_groups=True))[1]
-
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         proba_row = self._ask(rows, groups)[0]
         return _scores(proba_row), proba_row
@@ -283,6 +271,9 @@ class InContextClassifier(BaseGroupClassifier):
     def _answer_groups(
         self, rows: Rows, groups: Groups, score_row: NDArray[Any], proba_row: NDArray[Any]
     ) -> NDArray[Any]:
+        return self._answer_groups_only(rows, groups)
+
+    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._ask(rows, groups)[1]
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
@@ -303,7 +294,7 @@ class InContextClassifier(BaseGroupClassifier):
         return 1.0 - share_error(y, predictions.proba_group, groups, classes=self.classes_)
 
     def _network(self) -> Network:
-        network = load_network()
+        network = load_network(self._device)
         if network.digest != self.weights_:
             raise ValueError(
                 f"the model was made with the weights {self.weights_}, this version of groupwise "
@@ -330,6 +321,8 @@ class InContextClassifier(BaseGroupClassifier):
         return proba_row, asked.by_group(proba_row, proba_part)
 
     def _n_threads(self, n_rows: int) -> int:
+        if self._device is not None:  # torch has threads of its own
+            return 1
         if self._n_jobs is None and n_rows * len(self._members[0]) < _SMALL:
             return 1
         return effective_n_jobs(-1 if self._n_jobs is None else self._n_jobs)

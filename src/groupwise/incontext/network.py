@@ -70,7 +70,7 @@ class Network:
         codes : ndarray of shape (n_rows,)
             The group of each row, from 0.
         """
-        member, h = _member(codes), self._embed(columns)
+        member, h = self._member(codes), self._embed(columns)
         memory: Memory = []
         for place in range(self.n_blocks):
             u = self._see_group(place, h, codes, member)
@@ -83,14 +83,14 @@ class Network:
         self, columns: Array, codes: NDArray[np.intp], memory: Memory
     ) -> tuple[Array, Array]:
         """Logits of rows and of groups, each (rows or groups, MAX_CLASSES)."""
-        member, h = _member(codes), self._embed(columns)
+        member, h = self._member(codes), self._embed(columns)
         n_context = memory[0][0].shape[1]
         for place in range(self.n_blocks):
             u = self._see_group(place, h, codes, member)
             self._see_context(place, h, u, memory[place], n_context)
         u = self._norm("norm_out", h)
         pooled = self._pool("gate_out", u, member)
-        group = self._linear("group_out", _square(self._linear("group_in", pooled)))
+        group = self._linear("group_out", self._square(self._linear("group_in", pooled)))
         return self._linear("row_out", u), group
 
     @property
@@ -98,14 +98,14 @@ class Network:
         return int(self.meta["sizes"]["n_blocks"])
 
     def _embed(self, columns: Array) -> Array:
-        hidden = _square(self._linear("embed_in", columns))
+        hidden = self._square(self._linear("embed_in", columns))
         return self._linear("embed_skip", columns) + self._linear("embed_out", hidden)
 
     def _see_group(self, place: int, h: Array, codes: NDArray[np.intp], member: csr_array) -> Array:
         """Rows learn of their group, in place; what they look at the context with."""
         name = f"blocks.{place}."
         pooled = self._pool(name + "gate", self._norm(name + "norm_group", h), member)
-        hidden = _square(self._linear(name + "group_in", pooled))
+        hidden = self._square(self._linear(name + "group_in", pooled))
         h += self._linear(name + "group_out", hidden)[codes]
         return self._norm(name + "norm_rows", h)
 
@@ -123,8 +123,23 @@ class Network:
         stretch = np.float32(np.log(max(n_context, 2)) / 6)
         seen = self._attend(self._linear(name + "query", u) * stretch, *memory)
         h += self._linear(name + "attend_out", seen)
-        hidden = _square(self._linear(name + "think_in", self._norm(name + "norm_think", h)))
+        hidden = self._square(self._linear(name + "think_in", self._norm(name + "norm_think", h)))
         h += self._linear(name + "think_out", hidden)
+
+    def _member(self, codes: NDArray[np.intp]) -> csr_array:
+        """Sums over the rows of each group, as a matrix."""
+        n_rows = len(codes)
+        shape = (int(codes.max()) + 1, n_rows)
+        ones = np.ones(n_rows, np.float32)
+        order = np.argsort(codes, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(np.bincount(codes))])
+        return csr_array((ones, order, ends), shape=shape)
+
+    def _square(self, x: Array) -> Array:
+        """The squared rectifier, in place."""
+        np.maximum(x, 0, out=x)
+        np.multiply(x, x, out=x)
+        return x
 
     def _linear(self, name: str, x: Array) -> Array:
         out = x @ self.weights[name + ".weight"]
@@ -171,24 +186,12 @@ class Network:
         return out.reshape(len(q), -1)
 
 
-def _square(x: Array) -> Array:
-    """The squared rectifier, in place."""
-    np.maximum(x, 0, out=x)
-    np.multiply(x, x, out=x)
-    return x
+@lru_cache(maxsize=2)
+def load_network(device: str | None = None) -> Network:
+    """The network with the weights of the package, in numpy or in torch on a device."""
+    network = Network.load(Path(__file__).with_name("weights.npz"))
+    if device is None:
+        return network
+    from groupwise.incontext.torch_network import TorchNetwork  # torch is an extra
 
-
-def _member(codes: NDArray[np.intp]) -> csr_array:
-    """Sums over the rows of each group."""
-    n_rows = len(codes)
-    shape = (int(codes.max()) + 1, n_rows)
-    ones = np.ones(n_rows, np.float32)
-    order = np.argsort(codes, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(codes))])
-    return csr_array((ones, order, ends), shape=shape)
-
-
-@lru_cache(maxsize=1)
-def load_network() -> Network:
-    """The network with the weights of the package."""
-    return Network.load(Path(__file__).with_name("weights.npz"))
+    return TorchNetwork.of(network, device)
