@@ -27,8 +27,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from groupwise.datasets import load_adult, load_mil, load_uci, make_aggregates, make_sessions
-from groupwise.datasets.aggregates import load_ionosphere
+from groupwise.datasets import load_mil, load_uci, make_aggregates, make_sessions
+from groupwise.datasets.aggregates import load_adult, load_ionosphere
 from groupwise.incontext import InContextClassifier
 from groupwise.incontext.network import load_network
 from groupwise.jobs.methods import methods_for
@@ -136,6 +136,10 @@ def judged(model: Any, X: Any, y: Any, groups: Any, y_row: Any = None) -> dict[s
     result = {"error": float(1 - right.mean()), "ece_group": ece(found.proba_group, right)}
     if len(found.classes) == 2:
         result["auc"] = float(roc_auc_score(found.groups.one_per_group(y), found.proba_group[:, 1]))
+    mean_row = found.groups.mean(found.proba_row).argmax(axis=1)
+    result["error, mean of rows"] = float(
+        (found.classes[mean_row] != found.groups.one_per_group(y)).mean()
+    )
     if y_row is not None:
         right = found.y_row == y_row
         result |= {"row_error": float(1 - right.mean()), "ece_row": ece(found.proba_row, right)}
@@ -338,7 +342,7 @@ def compared(table: pd.DataFrame, value: str, lower: bool = True) -> Iterator[st
 HEADS = {
     "sessions": (
         "Sessions of the first paper, half for training (spam: 60): error of sessions",
-        ("error", "row_error", "ece_group", "ece_row"),
+        ("error", "error, mean of rows", "row_error", "ece_group", "ece_row"),
     ),
     "counts": (
         "Counts known, at most 60 random groups: error of rows",

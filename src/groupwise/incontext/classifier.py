@@ -112,6 +112,8 @@ class InContextClassifier(BaseGroupClassifier):
     (40,)
     """
 
+    __metadata_request__fit = {"X_unlabeled": True, "groups_unlabeled": True}  # noqa: RUF012
+
     _decides_per_group = True
 
     def __init__(
