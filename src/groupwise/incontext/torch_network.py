@@ -7,7 +7,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
 
 from groupwise.incontext.network import Array, Memory, Network
 
@@ -54,7 +53,8 @@ class TorchNetwork(Network):
         return F.layer_norm(x, x.shape[1:], weight, bias)  # type: ignore[arg-type]
 
     def _pool(self, gate_name: str, u: Any, member: Any) -> Any:
-        gate: Tensor = torch.exp(6 * torch.tanh(self._linear(gate_name, u) / 6))
+        linear: Any = self._linear(gate_name, u)
+        gate = torch.exp(6 * torch.tanh(linear / 6))
         weighted = u.unflatten(1, (gate.shape[1], -1)) * gate[:, :, None]
         share = (member @ gate).clamp(min=1e-6)
         soft = (member @ weighted.flatten(1)).unflatten(1, (gate.shape[1], -1))
