@@ -208,9 +208,7 @@ def _scores(
 
     answer, inverse, own = chosen(answer), chosen(inverse), chosen(own)
     score = of_rows @ answer
-    step = (of_rows @ inverse).gather(
-        3, group[:, None, :, None].expand(-1, N_SCORERS, -1, 1)
-    )
+    step = (of_rows @ inverse).gather(3, group[:, None, :, None].expand(-1, N_SCORERS, -1, 1))
     spread = group[:, None, :, None]
     lost = (answer / own.clamp(min=1e-6)).gather(2, spread.expand(-1, N_SCORERS, -1, MAX_CLASSES))
     alone = score - step * lost * known_row[:, None, :, None]
