@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from training.incontext.prior import MAX_CLASSES, MAX_FEATURES, Draw, Tables
+from training.incontext.prior import MAX_CLASSES, MAX_FEATURES, Draw, Tables, n_singles
 
 __all__ = ["N_COLUMNS", "N_SCORERS", "Batch", "read_tables"]
 
@@ -168,11 +168,13 @@ def _scores(
     group g they are ``K A' (a - C^-1_g a_g / C^-1_gg)``, ``a = C^-1 t``. Of two ridges that with
     the smaller error on groups left out is taken.
     """
-    weight = tables.known.float()
+    n_groups = member.shape[1] - n_singles(x.shape[1])  # of single rows nothing is known
+    label, group = tables.label[:, :n_groups], tables.group.clamp(max=n_groups - 1)
+    weight = tables.known[:, :n_groups].float()
     n_known = weight.sum(1, keepdim=True).clamp(min=1)
-    base = (weight[:, :, None] * tables.label).sum(1) / n_known
-    target = weight[:, :, None] * (tables.label - base[:, None, :])
-    average = weight[:, :, None] * member / size[:, :, None]
+    base = (weight[:, :, None] * label).sum(1) / n_known
+    target = weight[:, :, None] * (label - base[:, None, :])
+    average = weight[:, :, None] * member[:, :n_groups] / size[:, :n_groups, None]
     share = relevance / relevance.sum(1, keepdim=True).clamp(min=1e-6)
     n_features = tables.n_features[:, None, None].float()
     stretched = x * (share * n_features[:, 0]).sqrt()[:, None, :]
@@ -206,10 +208,8 @@ def _scores(
 
     answer, inverse, own = chosen(answer), chosen(inverse), chosen(own)
     score = of_rows @ answer
-    step = (of_rows @ inverse).gather(
-        3, tables.group[:, None, :, None].expand(-1, N_SCORERS, -1, 1)
-    )
-    spread = tables.group[:, None, :, None]
+    step = (of_rows @ inverse).gather(3, group[:, None, :, None].expand(-1, N_SCORERS, -1, 1))
+    spread = group[:, None, :, None]
     lost = (answer / own.clamp(min=1e-6)).gather(2, spread.expand(-1, N_SCORERS, -1, MAX_CLASSES))
     alone = score - step * lost * known_row[:, None, :, None]
     variance = (target**2).sum((1, 2)).clamp(min=1e-6)

@@ -6,7 +6,8 @@ A table is made in four steps, for a whole batch at once and without a loop over
 2. classes: a random function of the causes (linear, network, trees, smooth, by cluster, by distance
    from centres), sharp or noisy;
 3. groups: sizes, a class distribution per group according to the kind of label, and rows of these
-   classes from the pool of step 2, alike inside a group in some tables;
+   classes from the pool of step 2, alike inside a group in some tables; in some tables rows that
+   are asked about come one by one;
 4. features: of the causes and sometimes of the class, warped, rounded, shifted by group,
    duplicated, irrelevant, missing.
 
@@ -30,6 +31,7 @@ __all__ = [
     "Shape",
     "Tables",
     "make_tables",
+    "n_singles",
 ]
 
 #: What is known of a group. The order is part of the weights.
@@ -55,7 +57,13 @@ SHAPES = (
     Shape(256, 96, 160),
     Shape(512, 128, 80),
     Shape(1024, 160, 40),
+    Shape(2048, 224, 20),
 )
+
+
+def n_singles(n_rows: int) -> int:
+    """Groups of one row that a table of this many rows has room for, after its other groups."""
+    return n_rows // 4
 
 
 @dataclass(frozen=True)
@@ -70,8 +78,9 @@ class Tables:
     y : Tensor of shape (n_tables, n_rows)
         True classes of rows, never shown.
     group : Tensor of shape (n_tables, n_rows)
+        From ``max_groups`` of the shape on, groups are single rows, of which nothing is known.
     real : Tensor of shape (n_tables, max_groups)
-        Whether the group has rows.
+        Whether the group has rows; from here on ``max_groups`` counts the single rows too.
     known, context : Tensor of shape (n_tables, max_groups)
         Whether the label of the group is shown; whether other rows may look at its rows. A known
         group is in the context; a group in the context may be unlabelled.
@@ -142,18 +151,26 @@ def make_tables(seed: int, index: int, shape: Shape, n_tables: int, device: str)
     causes, cluster = _causes(draw, n_tables, n_pool)
     kind = draw.choice(n_tables, weights=[0.36, 0.36, 0.28])
     n_classes = torch.where(
-        draw.flags(n_tables, p=0.62) | (kind == 2), 2, draw.whole(n_tables, low=3, high=MAX_CLASSES)
+        draw.flags(n_tables, p=0.7) | (kind == 2), 2, draw.whole(n_tables, low=3, high=MAX_CLASSES)
     )
-    n_features = draw.log_uniform(n_tables, low=2.5, high=MAX_FEATURES + 0.99).floor().long()
+    # Many tables have few features, and many have as many as are taken.
+    n_features = torch.where(
+        draw.flags(n_tables, p=0.5),
+        draw.log_uniform(n_tables, low=2.5, high=MAX_FEATURES + 0.99),
+        draw.uniform(n_tables, low=8.0, high=MAX_FEATURES + 0.99),
+    ).long()
     y_pool = _classes(draw, causes, cluster, n_classes, n_features)
     sizes, group = _sizes(draw, n_tables, shape)
     wanted = _wanted(draw, kind, n_classes, group, sizes, y_pool)
     rows = _take_rows(draw, wanted, y_pool, causes, group, sizes.shape[1])
     y = y_pool.gather(1, rows)
     z = causes.gather(1, rows[:, :, None].expand(-1, -1, causes.shape[2]))
+    known, context = _roles(draw, sizes > 0)
+    group, sizes = _singles(draw, group, context)
+    more = (0, n_singles(shape.n_rows))
+    known, context = torch.nn.functional.pad(known, more), torch.nn.functional.pad(context, more)
     x = _features(draw, z, cluster.gather(1, rows), y, group, sizes.shape[1], n_features)
     real = sizes > 0
-    known, context = _roles(draw, real)
     label = _labels(draw, y, group, sizes, kind)
     return Tables(x, n_features, n_classes, kind, y, group, real, known, context, label)
 
@@ -203,7 +220,7 @@ def _classes(
         _by_cluster(draw, cluster),
         _by_distance(draw, u, n_used),
     ]
-    first = draw.choice(n_tables, weights=[0.17, 0.2, 0.13, 0.17, 0.15, 0.18])
+    first = draw.choice(n_tables, weights=[0.16, 0.18, 0.12, 0.16, 0.16, 0.22])
     second = draw.choice(n_tables, weights=[1.0] * len(functions))
     mixed = draw.flags(n_tables, p=0.25).float() * draw.uniform(n_tables)
     score = torch.zeros(n_tables, n_rows, MAX_CLASSES, device=z.device)
@@ -211,7 +228,7 @@ def _classes(
         weight = (first == place).float() + mixed * (second == place).float()
         score += weight[:, None, None] * _scaled(values)
     # One class may be what the others are not: the rest of space.
-    rest = draw.flags(n_tables, 1, p=0.25)
+    rest = draw.flags(n_tables, 1, p=0.3)
     offset = draw.uniform(n_tables, 1, low=-0.5, high=1.5)
     score[:, :, 0] = torch.where(rest, offset, score[:, :, 0])
     sharpness = draw.log_uniform(n_tables, 1, 1, low=1.5, high=60.0)
@@ -319,6 +336,18 @@ def _sizes(draw: Draw, n_tables: int, shape: Shape) -> tuple[Tensor, Tensor]:
     sizes = torch.zeros(n_tables, shape.max_groups, device=draw.device)
     sizes.scatter_add_(1, group, torch.ones_like(group, dtype=torch.float))
     return sizes, group
+
+
+def _singles(draw: Draw, group: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+    """In some tables rows outside of the context come one by one, as far as there is room."""
+    n_tables, n_rows = group.shape
+    max_groups, room = context.shape[1], n_singles(n_rows)
+    asked = ~context.gather(1, group) & draw.flags(n_tables, 1, p=0.25)
+    place = asked.long().cumsum(1) - 1
+    group = torch.where(asked & (place < room), max_groups + place, group)
+    sizes = torch.zeros(n_tables, max_groups + room, device=draw.device)
+    sizes.scatter_add_(1, group, torch.ones_like(group, dtype=torch.float))
+    return group, sizes
 
 
 def _wanted(
@@ -474,10 +503,10 @@ def _class_effects(draw: Draw, x: Tensor, y: Tensor) -> Tensor:
     shift = draw.normal(n_tables, MAX_CLASSES, d) * draw.flags(n_tables, 1, d, p=0.5)
     shift = shift * draw.log_uniform(n_tables, 1, 1, low=0.1, high=1.5)
     shift = shift * draw.flags(n_tables, 1, 1, p=0.25)
-    stretch = 0.5 * draw.normal(n_tables, MAX_CLASSES, 1) + 0.3 * draw.normal(
+    stretch = 0.7 * draw.normal(n_tables, MAX_CLASSES, 1) + 0.3 * draw.normal(
         n_tables, MAX_CLASSES, d
     )
-    stretch = (stretch * draw.flags(n_tables, 1, 1, p=0.15)).exp()
+    stretch = (stretch * draw.flags(n_tables, 1, 1, p=0.25)).exp()
     return x * stretch.gather(1, wide) + shift.gather(1, wide)
 
 

@@ -34,7 +34,7 @@ __all__ = ["Trainer", "main"]
 START = time.monotonic()
 #: Steps whose tables are made at once.
 CHUNK = 8
-SHAPE_WEIGHTS = (0.22, 0.3, 0.28, 0.2)
+SHAPE_WEIGHTS = (0.2, 0.26, 0.26, 0.18, 0.1)
 AVERAGE = 0.999
 SMOKE_SHAPES = (Shape(64, 16, 12), Shape(128, 32, 6))
 SMOKE_SIZES = {"width": 32, "n_blocks": 2, "n_heads": 2, "n_hidden": 64}
@@ -262,6 +262,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=9.0, help="wall time of this piece")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", type=Path, help="folder with the state of the last piece")
+    parser.add_argument("--start", type=float, help="progress to go on from (as it was left)")
     parser.add_argument("--until", type=float, help="progress at the end (0.5, then 1)")
     parser.add_argument("--steps", type=int, help="steps of this piece instead of its minutes")
     parser.add_argument("--seed", type=int, default=1)
@@ -293,6 +294,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     )
     if options.resume is not None:
         trainer.resume(options.resume)
+    if options.start is not None:
+        trainer.progress = options.start
     until = options.until or (0.5 if options.resume is None else 1.0)
     fixed = list(held_out(shapes[1:3] if len(shapes) > 2 else shapes, 2, options.device))
     piece = {
