@@ -1,9 +1,13 @@
 """The network in torch on a device gives numpy's answers."""
 
+import builtins
+import sys
+
 import numpy as np
 import pytest
 
 from groupwise.incontext import InContextClassifier
+from groupwise.incontext.network import load_network
 
 torch = pytest.importorskip("torch", reason="an extra")
 
@@ -38,3 +42,18 @@ def test_same_answer_as_numpy(kind, device):
     np.testing.assert_array_equal(
         again.proba_row, in_torch.predict_proba(X[~known], groups[~known])
     )
+
+
+def test_without_torch_the_message_says_which_extra(monkeypatch):
+    real_import = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "torch":
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    load_network.cache_clear()
+    monkeypatch.delitem(sys.modules, "groupwise.incontext.torch_network", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"groupwise\[torch\]"):
+        InContextClassifier(device="cpu").fit([[0.0], [1.0]], [0, 1], groups=[0, 1])

@@ -1,14 +1,20 @@
-"""The passes of the in-context network in torch, on a device."""
+"""The passes of the in-context network in torch; the one module of this package that imports it."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from groupwise.incontext.network import Array, Memory, Network
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError as error:  # pragma: no cover - the test of it hides torch
+    raise ImportError(
+        "device= needs torch: the extra groupwise[torch] brings it; device=None computes in numpy"
+    ) from error
 
 __all__ = ["TorchNetwork"]
 
