@@ -17,7 +17,7 @@ LAYERS = [
     {"base", "kernels", "losses", "solvers", "metrics", "datasets"},
     {"model_selection", "boosting"},
     {"gbdt"},
-    {"majority", "proportions", "presence", "measures", "transfer", "dask"},
+    {"majority", "proportions", "presence", "measures", "transfer", "dask", "incontext"},
     {"plotting", "tables"},
     {"io"},
     {"jobs", "testing"},

@@ -26,7 +26,7 @@ WITH_COMMANDS = [page for page in SITE if "```bash\n" in page.read_text()]
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    if name.endswith((".torch_training", ".mlp")):
+    if name.endswith((".torch_training", ".torch_network", ".mlp")):
         pytest.importorskip("torch", reason="the extra torch is not installed")
     if name.startswith("groupwise.dask"):
         pytest.importorskip("distributed", reason="the extra dask is not installed")

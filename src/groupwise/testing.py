@@ -32,7 +32,7 @@ from groupwise.model_selection import WholeGroupKFold, cross_validate
 
 __all__ = ["GROUP_CHECKS", "all_estimators", "parametrize_with_group_checks"]
 
-_PACKAGES = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
+_PACKAGES = ("majority", "proportions", "presence", "measures", "transfer", "gbdt", "incontext")
 
 Check = Callable[[BaseEstimator], None]
 

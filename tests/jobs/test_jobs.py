@@ -48,7 +48,11 @@ def test_every_method_runs_and_its_model_survives_a_file(table, columns, method,
         pytest.skip(reason)
     if method.name in ("kernel-counts", "mlp", "dpboost"):
         pytest.skip("slow; the same code path as the other methods of its kind")
-    params = {"estimator": RandomForestClassifier(5)} if method.name == "statistics" else {}
+    smaller = {
+        "statistics": {"estimator": RandomForestClassifier(5)},
+        "in-context": {"n_members": 1},
+    }
+    params = smaller.get(method.name, {})
     fold = job.run_fold(method, params, job.splits(2)[0], search=False)
     assert FoldResult.from_dict(json.loads(json.dumps(fold.to_dict(), allow_nan=False))) == fold
     tested = job.targets.groups.names[np.unique(job.targets.groups.codes[job.splits(2)[0][1]])]

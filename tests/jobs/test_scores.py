@@ -11,7 +11,7 @@ from groupwise.metrics.measure import MEASURES, get_measure
 from groupwise.tables import LoadedTable
 
 # Small enough to run all methods; where a method has no such parameter it is left out.
-SMALL = {"n_estimators": 6, "epochs": 3, "n_restarts": 1, "cv": 2}
+SMALL = {"n_estimators": 6, "epochs": 3, "n_restarts": 1, "cv": 2, "n_members": 1}
 MORE = {
     "statistics": {"estimator": RandomForestClassifier(5, random_state=0)},
     "kernel-counts": {"widths": (1.0,), "alphas": (0.1,), "rhos": (0.0,)},

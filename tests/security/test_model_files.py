@@ -46,7 +46,7 @@ from groupwise.transfer.weighting import (
     TargetShare,
 )
 
-ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
+ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt", "incontext")
 
 
 def all_modules():

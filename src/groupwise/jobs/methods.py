@@ -102,6 +102,8 @@ _NAIVE = "groupwise.majority:NaiveGroupClassifier"
 _STATISTICS = "groupwise.majority:GroupStatisticsClassifier"
 _BOOST = "groupwise.gbdt:GroupBoostClassifier"
 _WEIGHTED = "groupwise.transfer:WeightedTransferClassifier"
+_IN_CONTEXT = "groupwise.incontext:InContextClassifier"
+_NETWORK = "a network trained on made-up tables (as Hollmann et al. 2023), for group labels"
 _LOGISTIC = "sklearn.linear_model:LogisticRegression"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
@@ -130,6 +132,7 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
+    Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
            _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
@@ -166,6 +169,7 @@ METHODS: tuple[Method, ...] = (
     Method("presence", "naive-boosting-any", _NAIVE,
            "baseline: rows get their group's label, one positive row makes a group positive",
            {"rule": "any"}, n_classes=2),
+    Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -191,6 +195,8 @@ METHODS: tuple[Method, ...] = (
            max_rows=3000),
     Method("proportions", "mlp", "groupwise.proportions:MLPAOCClassifier",
            "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
+    Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
+           max_rows=5000),
 
     Method("measure", "expected-measure", "groupwise.measures:ExpectedMeasureClassifier",
            "boosting, then the decision with the best expected measure (Ye et al. 2012)",

@@ -1,0 +1,1 @@
+"""Training of the in-context network of :mod:`groupwise.incontext`."""
