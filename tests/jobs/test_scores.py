@@ -61,7 +61,7 @@ def cases():
 
 
 def params_for(method, supervision):
-    valid = method.build(supervision, {}, 0).get_params()
+    valid = method.build(supervision.constructor(), {}, 0).get_params()
     wanted = SMALL | MORE.get(method.name, {})
     return {name: value for name, value in wanted.items() if name in valid}
 

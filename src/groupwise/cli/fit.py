@@ -106,7 +106,8 @@ def fit(
             return
         job, why = job_options.job(job_options.read())
         chosen = job.method(method)
-        chosen.build(job.supervision, params, seed)  # a wrong parameter is told before the work
+        # a wrong parameter is told before the work
+        chosen.build(job.supervision.constructor(), params, seed)
         print_job(console, job, why)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
         result, final = _judge(console, job, chosen, params, folds, tune)

@@ -3,10 +3,10 @@
 from groupwise.jobs.compare import Comparison
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
-from groupwise.jobs.methods import METHODS, Method, get_method, methods_for
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import FoldResult, GroupResults, Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
+from groupwise.methods import METHODS, Method, get_method, methods_for
 
 __all__ = [
     "KINDS",

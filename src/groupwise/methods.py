@@ -5,7 +5,6 @@ import importlib.util
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupwise.jobs.supervision import Supervision
 from groupwise.tables import OptionError
 
 __all__ = ["METHODS", "Method", "get_method", "methods_for"]
@@ -66,8 +65,16 @@ class Method:
             return f"is for up to {self.max_rows:,} rows, there are {n_rows:,}"
         return None
 
-    def build(self, supervision: Supervision, params: dict[str, Any], seed: int) -> Any:
+    def build(self, fixed: dict[str, Any], params: dict[str, Any], seed: int) -> Any:
         """An estimator for this job, not fitted.
+
+        Parameters
+        ----------
+        fixed : dict
+            What the job decides (``measure``, ``target_domain``), for estimators that take it.
+        params : dict
+            What the caller chooses.
+        seed : int
 
         Raises
         ------
@@ -77,7 +84,7 @@ class Method:
         own = {name: _made(value) for name, value in self.params.items()}
         estimator = _load(self.path)(**own)
         valid = estimator.get_params()
-        for name, value in (supervision.constructor() | {"random_state": seed}).items():
+        for name, value in (fixed | {"random_state": seed}).items():
             if name in valid and name not in own:
                 estimator.set_params(**{name: value})
         for name in params:
