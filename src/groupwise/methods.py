@@ -113,6 +113,9 @@ _LOGISTIC = "sklearn.linear_model:LogisticRegression"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
+_ON_MEANS = "baseline: logistic regression on each group's mean"
+_MEANS = {"estimator": _LOGISTIC, "statistics": ("mean",)}
+_ROWS = {"estimator": "sklearn.ensemble:HistGradientBoostingClassifier"}
 
 
 def _boosting(loss: str) -> dict[str, str]:
@@ -135,11 +138,23 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
+    Method("majority", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
+    Method("majority", "fisher-vectors", "groupwise.presence:FisherVectorClassifier",
+           "Wei, Wu and Zhou 2014", n_classes=2, max_rows=200_000, explains=False),
+    Method("majority", "set-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", n_classes=2, max_rows=5000, explains=False),
+    Method("majority", "statistic-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", {"kind": "statistic"}, n_classes=2, max_rows=5000,
+           explains=False),
+    Method("majority", "dissimilarity", "groupwise.presence:DissimilarityClassifier",
+           "Cheplygina, Tax and Loog 2015", n_classes=2, max_rows=5000, explains=False),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
            _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
     Method("presence", "smooth-max-boost", _BOOST, "Ramon and De Raedt 2000, on LightGBM",
            _boosting("SmoothMaxLoss"), _ROUNDS, n_classes=2),
+    Method("presence", "majority-boost", _BOOST, "as if most rows were of the group's class",
+           _boosting("MajorityLoss"), _ROUNDS, n_classes=2),
     Method("presence", "lpboost", "groupwise.presence:LPBoostClassifier",
            "Demiriz, Bennett and Shawe-Taylor 2002", search={"nu": (0.05, 0.2)}, n_classes=2,
            max_rows=20_000),
@@ -158,6 +173,9 @@ METHODS: tuple[Method, ...] = (
     Method("presence", "set-kernel", "groupwise.presence:SetKernelClassifier",
            "Gaertner et al. 2002", search={"C": (1.0, 10.0, 100.0)}, n_classes=2, max_rows=5000,
            explains=False),
+    Method("presence", "statistic-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", {"kind": "statistic"}, {"C": (1.0, 10.0, 100.0)}, n_classes=2,
+           max_rows=5000, explains=False),
     Method("presence", "citation-knn", "groupwise.presence:CitationKNNClassifier",
            "Wang and Zucker 2000", n_classes=2, max_rows=5000, explains=False),
     Method("presence", "em-dd", "groupwise.presence:EMDDClassifier", "Zhang and Goldman 2001",
@@ -168,6 +186,7 @@ METHODS: tuple[Method, ...] = (
            "baseline: rows get their group's label, any positive row makes it positive",
            {"rule": "any"}, n_classes=2),
     Method("presence", "statistics", _STATISTICS, _FOREST, explains=False),
+    Method("presence", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -193,6 +212,11 @@ METHODS: tuple[Method, ...] = (
            max_rows=3000),
     Method("proportions", "mlp", "groupwise.proportions:MLPAOCClassifier",
            "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
+    Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
+           _ON_MEANS),
+    Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",
+           "baseline: the same shares for every row",
+           {"estimator": "sklearn.dummy:DummyClassifier"}),
 
     Method("measure", "expected-measure", "groupwise.measures:ExpectedMeasureClassifier",
            "boosting, then the decision with the best expected measure (Ye et al. 2012)",
@@ -218,11 +242,12 @@ METHODS: tuple[Method, ...] = (
            "Yao and Doretto 2010", max_rows=50_000),
     Method("transfer", "augmentation", "groupwise.transfer:FeatureAugmentationClassifier",
            "Daume 2007"),
-    Method("transfer", "equal-mass", _WEIGHTED, "baseline: target and source weigh the same"),
-    Method("transfer", "target-only", _WEIGHTED, "baseline: the target's rows alone",
-           {"weighting": "groupwise.transfer:TargetOnly"}),
-    Method("transfer", "union", _WEIGHTED, "baseline: all rows alike",
-           {"weighting": "groupwise.transfer:PooledRows"}),
+    Method("transfer", "equal-mass", _WEIGHTED,
+           "baseline: boosting; target and source weigh the same", _ROWS),
+    Method("transfer", "target-only", _WEIGHTED, "baseline: boosting; the target's rows alone",
+           _ROWS | {"weighting": "groupwise.transfer:TargetOnly"}),
+    Method("transfer", "union", _WEIGHTED, "baseline: boosting; all rows alike",
+           _ROWS | {"weighting": "groupwise.transfer:PooledRows"}),
 )
 # fmt: on
 

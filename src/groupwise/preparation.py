@@ -15,12 +15,17 @@ from sklearn.utils import get_tags
 
 from groupwise._typing import Rows
 
-__all__ = ["Prepared", "fit_preparation", "prepare"]
+__all__ = ["Prepared", "fit_preparation", "needs_preparation", "prepare"]
 
 #: Features as an estimator takes them.
 Prepared = Rows | pd.DataFrame
 #: Columns of a DataFrame by name, or of an array by position.
 Columns = Sequence[str] | Sequence[int]
+
+
+def needs_preparation(X: Prepared, estimator: BaseEstimator) -> bool:
+    """Whether the estimator takes no missing values, and the table can be prepared for it."""
+    return not issparse(X) and not get_tags(estimator).input_tags.allow_nan
 
 
 def fit_preparation(
@@ -46,7 +51,7 @@ def fit_preparation(
     preparation : ColumnTransformer or None
         ``None``: the estimator takes the table.
     """
-    if issparse(X) or get_tags(estimator).input_tags.allow_nan:
+    if not needs_preparation(X, estimator):
         return None
     steps: list[Any] = [
         ("numbers", _filled_and_scaled(), list(numbers)),

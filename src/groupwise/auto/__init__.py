@@ -1,1 +1,6 @@
-"""The automatic choice."""
+"""The best model without choosing: every method competes, the best few are averaged."""
+
+from groupwise.auto.choice import Estimate
+from groupwise.auto.estimator import AutoGroupClassifier, AutoGroupRegressor
+
+__all__ = ["AutoGroupClassifier", "AutoGroupRegressor", "Estimate"]
