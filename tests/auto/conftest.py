@@ -52,13 +52,16 @@ def cheap_candidates(monkeypatch):
 
 
 @pytest.fixture
-def add_candidate(monkeypatch):
-    """Let one more method run after the cheap ones."""
+def add_candidates(monkeypatch):
+    """Let more methods run after the cheap ones."""
 
-    def add(path, **params):
+    def add(*paths, **params):
         def candidates(kind, **_):
             tiers, left = cheap(kind)
-            return [*tiers, [Candidate(Method(kind, "added", path, "for tests", params))]], left
+            names = [path.partition(":")[2] for path in paths]
+            pairs = zip(names, paths, strict=True)
+            more = [Candidate(Method(kind, name, path, "", params)) for name, path in pairs]
+            return [*tiers, more], left
 
         monkeypatch.setattr(estimator, "first_candidates", candidates)
 

@@ -70,12 +70,12 @@ def test_noise_is_estimated_at_chance(noise, cheap_candidates):
     assert np.abs(proba - 0.5).max() < 0.35  # calibrated: it knows that it knows nothing
 
 
-def test_a_failing_candidate_is_reported_and_left_out(data, add_candidate):
-    add_candidate("groupwise.presence:MISVMClassifier", C=-1.0)
+def test_a_failing_candidate_is_reported_and_left_out(data, add_candidates):
+    add_candidates("groupwise.presence:MISVMClassifier", C=-1.0)
     model = fit(data)
-    line = model.leaderboard_.set_index("method").loc["added"]
+    line = model.leaderboard_.set_index("method").loc["MISVMClassifier"]
     assert line["state"] == "failed" and "C must be" in line["reason"]
-    assert "added" not in [member.name for member in model.members_]
+    assert "MISVMClassifier" not in [member.name for member in model.members_]
 
 
 def test_all_failing_is_an_error_that_names_them(data, monkeypatch):

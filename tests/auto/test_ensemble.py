@@ -86,8 +86,9 @@ def test_shares_leave_out_who_is_clearly_behind():
             "proba_group": two_columns(groups.mean(proba_row)),
         }
 
-    good = answer(np.where(row == 1, 0.9, 0.1))
-    fair = answer(np.where(row == 1, 0.9, 0.1) + 0.09 * rng.uniform(-1, 1, size=600))
+    sure = np.where(row == 1, 0.9, 0.1)
+    good = answer(sure + 0.09 * rng.uniform(-1, 1, size=600))
+    fair = answer(sure + 0.09 * rng.uniform(-1, 1, size=600))
     constant = answer(np.full(600, 0.5))
     found = ShareAverage.fit([constant, good, fair], truth, ["constant", "good", "fair"])
     assert sorted(found.chosen) == [1, 2]

@@ -9,22 +9,23 @@ from groupwise.methods import Method, methods_for
 
 __all__ = ["Candidate", "first_candidates", "variants"]
 
-# Of each kind, what is tried first and never dropped: simple methods that are hard to beat.
+# Of each kind, what is tried first and never dropped: simple methods that are hard to beat, the
+# cheapest first.
 _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "majority": (
+        ("means-logistic", {}),
         ("naive-boosting", {"rule": "mean"}),
         ("naive-boosting", {"rule": "score"}),
-        ("means-logistic", {}),
         ("statistics", {}),
     ),
     "presence": (
+        ("means-logistic", {}),
         ("naive-boosting", {"rule": "mean"}),
         ("naive-boosting", {"rule": "score"}),
-        ("means-logistic", {}),
         ("statistics", {}),
     ),
     "proportions": (("constant", {}), ("means-logistic", {})),
-    "measure": (("threshold", {}), ("boosted-rows", {})),
+    "measure": (("boosted-rows", {}), ("threshold", {})),
     "transfer": (("target-only", {}), ("equal-mass", {}), ("union", {})),
     "number": (("constant", {}), ("means-ridge", {})),
 }

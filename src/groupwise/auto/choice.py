@@ -103,9 +103,12 @@ def keep_members(choice: Choice, members: Sequence[Member | None]) -> tuple[Ense
     return ensemble, [member for member in members if member is not None]
 
 
-def board(kind: Kind, race: Race, choice: Choice) -> list[dict[str, Any]]:
-    """One line per candidate, the best score first, and those without one last."""
-    chosen = [id(entry) for entry in choice.entries]
+def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dict[str, Any]]:
+    """One line per candidate, the best score first, and those without one last.
+
+    ``members`` are the names of those that were chosen and fitted to all rows.
+    """
+    chosen = [id(e) for e in choice.entries if e.candidate.name in members]
     judged = [_judged(kind, race, entry) for entry in race.entries]
     finished = [values for values in judged if len(values) and not values.isna().all()]
     best = max(finished, key=lambda values: (len(values), values.mean()))
@@ -127,7 +130,7 @@ def board(kind: Kind, race: Race, choice: Choice) -> list[dict[str, Any]]:
             line |= dict(zip(names, (*mean_interval(values.to_numpy()), *paired), strict=True))
             line["loss"] = _loss(kind, race, entry)
         lines.append(line)
-    return sorted(lines, key=lambda line: -np.inf if line["score"] is None else -line["score"])
+    return sorted(lines, key=lambda line: np.inf if line["score"] is None else -line["score"])
 
 
 def _judged(kind: Kind, race: Race, entry: Entry) -> pd.Series:

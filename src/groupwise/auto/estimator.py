@@ -1,5 +1,6 @@
 """The best model that the library can make of a table in the time there is."""
 
+import time
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -7,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.auto.candidates import first_candidates
+from groupwise.auto.candidates import Candidate, first_candidates
 from groupwise.auto.choice import Estimate, board, choose, keep_members
 from groupwise.auto.ensemble import Answer, log_odds
 from groupwise.auto.kinds import (
@@ -27,7 +29,8 @@ from groupwise.auto.kinds import (
     in_canonical_order,
 )
 from groupwise.auto.members import Member
-from groupwise.auto.race import InProcess, Race, Store
+from groupwise.auto.race import InProcess, Race, Runner, Store
+from groupwise.auto.workers import Workers, affordable_rows
 from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, NumberPredictions, Predictions
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
@@ -66,6 +69,7 @@ class _AutoMixin:
     members_: list[Member]
     estimate_: Estimate
     not_tried_: dict[str, str]
+    n_groups_used_: int
 
     def _check_effort(self) -> None:
         if isinstance(self.cv, bool) or not isinstance(self.cv, Splitter):
@@ -75,23 +79,61 @@ class _AutoMixin:
 
     def _race(self, kind: Kind, given: Problem, *, measure: str | None = None) -> None:
         """Let candidates compete, and fit those chosen to all rows."""
+        started = time.monotonic()
         problem = in_canonical_order(given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        splits = kind.splits(problem, self.cv, seed)
         tiers, self.not_tried_ = first_candidates(
             kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
         )
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if self.time_limit is not None:
+            problem = self._affordable(kind, problem, tiers[0], n_jobs, seed)
+        self.n_groups_used_ = problem.groups.n_groups
+        splits = kind.splits(problem, self.cv, seed)
         store = None
         if self.folder is not None:
             store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
-        runner = InProcess(kind, problem, splits, seed, store)
-        race = Race(kind, problem, splits, runner)
-        race.run(tiers)
-        choice = choose(kind, race)
-        members = runner.refit([entry.candidate for entry in choice.entries])
-        self._board = board(kind, race, choice)
+        runner: Runner
+        if self.time_limit is None and n_jobs == 1:
+            runner = InProcess(kind, problem, splits, seed, store)
+        else:
+            deadline = None if self.time_limit is None else started + self.time_limit
+            runner = Workers(
+                kind, problem, splits, seed, store,
+                n_jobs=n_jobs, time_limit=self.time_limit, deadline=deadline,
+            )  # fmt: skip
+        try:
+            race = Race(kind, problem, splits, runner)
+            race.run(tiers)
+            if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
+                race.runner = InProcess(kind, problem, splits, seed, store)
+                race.entries = race.entries[1:]
+                race.run_tier(tiers[0][:1])
+            choice = choose(kind, race)
+            members = runner.refit([entry.candidate for entry in choice.entries])
+        finally:
+            runner.close()
         self._ensemble, self.members_ = keep_members(choice, members)
+        self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
+        late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
+        self.not_tried_ |= dict.fromkeys(late, "out of time")
+
+    def _affordable(
+        self, kind: Kind, problem: Problem, tier: list[Candidate], n_jobs: int, seed: int
+    ) -> Problem:
+        """As many groups as the first tier can be judged on in time."""
+        assert self.time_limit is not None
+        n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
+        rows = affordable_rows(
+            kind,
+            problem,
+            tier[-1],
+            seconds=self.time_limit,
+            n_fits=max(1, len(tier) * n_folds // n_jobs),
+            seed=seed,
+        )
+        return problem if rows is None else problem.take(rows)
 
     def _take_over(self, fitted: Any) -> Self:
         """What another of this class has learned: a fit that fails on the way leaves no trace."""
@@ -171,6 +213,8 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
     not_tried_ : dict of str to str
         Methods that did not take part, with the reason.
     n_groups_ : int
+    n_groups_used_ : int
+        Groups that took part: fewer only where the time limit is short for the table.
 
     Notes
     -----

@@ -152,14 +152,25 @@ class Store:
 class Runner(Protocol):
     """What fits candidates: in this process, or in others."""
 
-    out_of_time: bool
+    @property
+    def out_of_time(self) -> bool:
+        """Whether nothing more can be begun."""
+        ...
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         """Run entries on folds; each is left with its answer, or failed, or out of time."""
         ...
 
+    def expect(self, seconds: Sequence[float]) -> None:
+        """Be told what the fits of the present leaders to all rows will take."""
+        ...
+
     def refit(self, candidates: Sequence[Candidate]) -> list[Member | None]:
         """Fit to all rows; ``None`` for what was not done in time."""
+        ...
+
+    def close(self) -> None:
+        """Let everything go."""
         ...
 
 
@@ -189,6 +200,12 @@ class InProcess:
                     if self._store is not None:
                         self._store.put(entry.candidate, fold, found)
                 take_answer(entry, fold, found)
+
+    def expect(self, seconds: Sequence[float]) -> None:
+        """There is no limit."""
+
+    def close(self) -> None:
+        """There is nothing to let go."""
 
     def _fold(self, number: int) -> Fold:
         if self._current is None or self._current[0] != number:
@@ -234,11 +251,12 @@ class Race:
     def run(self, tiers: Sequence[Sequence[Candidate]]) -> None:
         """Run the tiers, then the settings of the leading methods."""
         for tier in tiers:
-            self._run_tier(tier)
-        if self.held_out.truth(self.n_folds).groups.n_groups >= FEW_GROUPS:
-            self._run_tier(self._more_settings())
+            self.run_tier(tier)
+        if not self._few_groups:
+            self.run_tier(self._more_settings())
 
-    def _run_tier(self, tier: Sequence[Candidate]) -> None:
+    def run_tier(self, tier: Sequence[Candidate]) -> None:
+        """Run candidates over all folds, as far as time goes."""
         entries = [Entry(candidate) for candidate in tier]
         self.entries += entries
         for fold in range(self.n_folds):
@@ -246,7 +264,7 @@ class Race:
             if self.runner.out_of_time:
                 break
             self.runner.run([(entry, fold) for entry in running])
-            self._drop(fold + 1)
+            self._after_round(fold + 1)
         for entry in entries:
             if entry.state == "running":
                 entry.state = "finished" if len(entry.folds) == self.n_folds else "out of time"
@@ -260,16 +278,32 @@ class Race:
         folds = range(n_folds)
         return [e for e in self.entries if e.state != "failed" and all(f in e.folds for f in folds)]
 
-    def _drop(self, n_folds: int) -> None:
-        """Drop who is clearly behind; where groups are few, nobody."""
+    def _after_round(self, n_folds: int) -> None:
+        """Say what the leaders will cost at the end, and drop who is clearly behind them."""
         entries = self.usable(n_folds)
-        few = self.held_out.truth(self.n_folds).groups.n_groups < FEW_GROUPS
-        if n_folds < 2 or n_folds == self.n_folds or few or len(entries) <= _N_BEST:
+        if not entries:
             return
         losses = self._losses(entries, n_folds)
         means = [float(np.nanmean(loss)) for loss in losses]
-        order = best_of_each(means, [e.candidate.method.name for e in entries])
-        last = losses[order[min(_N_BEST, len(order)) - 1]]
+        order = best_of_each(means, [entry.candidate.method.name for entry in entries])
+        leaders = order if self._few_groups else order[:_N_BEST]
+        more_rows = self.n_folds / (self.n_folds - 1)
+        each = [entries[place].seconds / len(entries[place].folds) for place in leaders]
+        self.runner.expect([more_rows * seconds for seconds in each])
+        if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= _N_BEST:
+            self._drop(entries, losses, losses[order[_N_BEST - 1]], n_folds)
+
+    @property
+    def _few_groups(self) -> bool:
+        return self.held_out.truth(self.n_folds).groups.n_groups < FEW_GROUPS
+
+    def _drop(
+        self,
+        entries: Sequence[Entry],
+        losses: Sequence[NDArray[Any]],
+        last: NDArray[Any],
+        n_folds: int,
+    ) -> None:
         for entry, loss in zip(entries, losses, strict=True):
             stays = entry.state != "running" or entry.candidate.is_baseline
             if not stays and is_worse(loss, last, errors=2.0):

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
-from scipy.stats import t as student
+from scipy.special import softmax, stdtrit
 
 __all__ = ["Scaling", "cross_fitted", "is_worse", "log_loss", "mean_interval"]
 
@@ -175,5 +174,5 @@ def mean_interval(
     if n < 2:
         return mean, -np.inf, np.inf
     error = np.sqrt(np.sum((weights * (values - mean)) ** 2) * n / (n - 1)) / weights.sum()
-    half = float(student.ppf(0.975, n - 1) * error)
+    half = float(stdtrit(n - 1, 0.975) * error)
     return mean, mean - half, mean + half
