@@ -10,6 +10,7 @@ __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from groupwise import (
+        auto,
         boosting,
         datasets,
         exceptions,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         testing,
         transfer,
     )
+    from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor
     from groupwise.boosting import HistTrees
     from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
     from groupwise.groups import Groups, flatten_bags, unflatten_bags
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from groupwise.transfer import BalancedTransferClassifier, TrAdaBoostClassifier
 
 __all__ = [
+    "AutoGroupClassifier",
+    "AutoGroupRegressor",
     "BalancedTransferClassifier",
     "DPBoostClassifier",
     "ExpectedMeasureClassifier",
@@ -65,6 +69,7 @@ __all__ = [
     "SBoostClassifier",
     "SBoostClassifierCV",
     "TrAdaBoostClassifier",
+    "auto",
     "boosting",
     "datasets",
     "exceptions",
@@ -97,6 +102,8 @@ __all__ = [
 _EXTRAS = ("dask",)
 # Where the names that are no modules come from.
 _HOMES = {
+    "AutoGroupClassifier": "auto",
+    "AutoGroupRegressor": "auto",
     "BalancedTransferClassifier": "transfer",
     "DPBoostClassifier": "presence",
     "ExpectedMeasureClassifier": "measures",

@@ -7,10 +7,15 @@ from typing import Any
 
 from groupwise.tables import OptionError
 
-__all__ = ["METHODS", "Method", "get_method", "methods_for"]
+__all__ = ["AUTO", "METHODS", "Method", "get_method", "methods_for"]
+
+#: The name of the automatic choice among all others of a kind.
+AUTO = "auto"
 
 # Parameters that the table and its columns decide.
 _OF_THE_JOB = ("domain_column", "group_column", "random_state", "target", "target_domain")
+# Seconds that the automatic choice has on each fold of a comparison.
+_AUTO_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -248,6 +253,11 @@ METHODS: tuple[Method, ...] = (
            _ROWS | {"weighting": "groupwise.transfer:TargetOnly"}),
     Method("transfer", "union", _WEIGHTED, "baseline: boosting; all rows alike",
            _ROWS | {"weighting": "groupwise.transfer:PooledRows"}),
+
+    *(Method(kind, AUTO, "groupwise.auto:AutoGroupClassifier",
+             "all of these compete, the best few are averaged",
+             {"kind": kind, "time_limit": _AUTO_SECONDS})
+      for kind in ("majority", "presence", "proportions", "measure", "transfer")),
 )
 # fmt: on
 

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupwise.methods import Method, methods_for
+from groupwise.methods import AUTO, Method, methods_for
 
 __all__ = ["Candidate", "first_candidates", "variants"]
 
@@ -146,4 +146,4 @@ def variants(candidate: Candidate) -> list[Candidate]:
 
 def _methods(kind: str) -> dict[str, Method]:
     found = _NUMBERS if kind == "number" else methods_for(kind)
-    return {method.name: method for method in found}
+    return {method.name: method for method in found if method.name != AUTO}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from groupwise.auto.ensemble import Answer, Truth
 from groupwise.auto.kinds import Ensemble, Kind
@@ -14,7 +15,16 @@ from groupwise.auto.race import Entry, Race
 from groupwise.auto.scaling import mean_interval
 from groupwise.exceptions import GroupDataError
 
-__all__ = ["Choice", "Estimate", "board", "choose", "cross_fitted_answer"]
+__all__ = [
+    "Choice",
+    "Estimate",
+    "HeldOutGroups",
+    "board",
+    "choose",
+    "cross_fitted_answer",
+    "held_out_groups",
+    "keep_members",
+]
 
 
 @dataclass(frozen=True)
@@ -44,11 +54,60 @@ class Choice:
     entries : list of Entry
         Those chosen, in the order of the ensemble.
     estimate : Estimate
+    answer : dict of str to ndarray
+        The ensemble's about held-out rows and groups, cross-fitted.
+    n_folds : int
+        That the choice is made by.
     """
 
     ensemble: Ensemble
     entries: list[Entry]
     estimate: Estimate
+    answer: Answer
+    n_folds: int
+
+
+@dataclass(frozen=True)
+class HeldOutGroups:
+    """What was said of each group when it was held out, by the ensemble and by each candidate.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n_held_out,)
+        Positions among the groups that ``fit`` was given.
+    fold : ndarray of shape (n_held_out,)
+    score : dict of str to ndarray of shape (n_held_out,)
+        By name of the candidate; that of the ensemble, cross-fitted, is ``"auto"``.
+    proba : dict of str to ndarray of shape (n_held_out, n_classes)
+        Class probabilities or shares.
+    seconds : dict of str to float
+        Of one fold.
+    """
+
+    group: NDArray[np.intp]
+    fold: NDArray[np.intp]
+    score: dict[str, NDArray[Any]]
+    proba: dict[str, NDArray[Any]]
+    seconds: dict[str, float]
+
+
+def held_out_groups(
+    kind: Kind, race: Race, choice: Choice, position: NDArray[np.intp]
+) -> HeldOutGroups:
+    """Put together what reports show; ``position`` is that of each group among those given."""
+    truth = race.held_out.truth(choice.n_folds)
+    answers = {"auto": choice.answer}
+    seconds = {"auto": sum(entry.seconds for entry in race.entries) / choice.n_folds}
+    for entry in race.usable(choice.n_folds):
+        answers[entry.candidate.name] = race.held_out.answer(entry, choice.n_folds)
+        seconds[entry.candidate.name] = entry.seconds / len(entry.folds)
+    return HeldOutGroups(
+        position[race.held_out.names(choice.n_folds)],
+        truth.fold_group,
+        {name: kind.score(answer, truth) for name, answer in answers.items()},
+        {name: kind.proba_group(answer, truth) for name, answer in answers.items()},
+        seconds,
+    )
 
 
 def choose(kind: Kind, race: Race) -> Choice:
@@ -68,9 +127,10 @@ def choose(kind: Kind, race: Race) -> Choice:
     answers = [race.held_out.answer(entry, n_folds) for entry in usable]
     methods = [entry.candidate.method.name for entry in usable]
     ensemble = kind.fit_ensemble(answers, truth, methods)
-    score_group = kind.score(cross_fitted_answer(kind, answers, truth, methods), truth)
-    estimate = Estimate(*mean_interval(score_group, _weights(kind, truth)))
-    return Choice(ensemble, [usable[place] for place in ensemble.chosen], estimate)
+    answer = cross_fitted_answer(kind, answers, truth, methods)
+    estimate = Estimate(*mean_interval(kind.score(answer, truth), _weights(kind, truth)))
+    chosen = [usable[place] for place in ensemble.chosen]
+    return Choice(ensemble, chosen, estimate, answer, n_folds)
 
 
 def cross_fitted_answer(

@@ -1,6 +1,7 @@
 """The best model that the library can make of a table in the time there is."""
 
 import time
+import warnings
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.candidates import Candidate, first_candidates
-from groupwise.auto.choice import Estimate, board, choose, keep_members
+from groupwise.auto.choice import (
+    Estimate,
+    HeldOutGroups,
+    board,
+    choose,
+    held_out_groups,
+    keep_members,
+)
 from groupwise.auto.ensemble import Answer, log_odds
 from groupwise.auto.kinds import (
     Kind,
@@ -27,12 +35,13 @@ from groupwise.auto.kinds import (
     Shares,
     Transferred,
     in_canonical_order,
+    labels,
 )
 from groupwise.auto.members import Member
 from groupwise.auto.race import InProcess, Race, Runner, Store
 from groupwise.auto.workers import Workers, affordable_rows
 from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, NumberPredictions, Predictions
-from groupwise.exceptions import GroupDataError
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.groups import Groups
 from groupwise.inputs import (
     check_choice,
@@ -70,6 +79,7 @@ class _AutoMixin:
     estimate_: Estimate
     not_tried_: dict[str, str]
     n_groups_used_: int
+    held_out_: HeldOutGroups
 
     def _check_effort(self) -> None:
         if isinstance(self.cv, bool) or not isinstance(self.cv, Splitter):
@@ -80,7 +90,7 @@ class _AutoMixin:
     def _race(self, kind: Kind, given: Problem, *, measure: str | None = None) -> None:
         """Let candidates compete, and fit those chosen to all rows."""
         started = time.monotonic()
-        problem = in_canonical_order(given)
+        problem, position = in_canonical_order(given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tiers, self.not_tried_ = first_candidates(
             kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
@@ -116,6 +126,8 @@ class _AutoMixin:
         self._ensemble, self.members_ = keep_members(choice, members)
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
+        if problem.n_classes:
+            self.held_out_ = held_out_groups(kind, race, choice, position)
         late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
         self.not_tried_ |= dict.fromkeys(late, "out of time")
 
@@ -210,6 +222,8 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         All candidates: method, params, score with its 95 % interval, paired difference to the first
         with its interval, loss, seconds, folds, state and the reason of a failure. The best score
         of many flatters its owner.
+    held_out_ : HeldOutGroups
+        What the ensemble and each candidate said of every group when it was held out.
     not_tried_ : dict of str to str
         Methods that did not take part, with the reason.
     n_groups_ : int
@@ -267,8 +281,13 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         self.random_state = random_state
 
     @property
+    def _kind_name(self) -> str:
+        """Of a fitted model the kind it was fitted to, whatever has been set since."""
+        return self.kind_.name if hasattr(self, "kind_") else self.kind
+
+    @property
     def _learns_from_groups(self) -> bool:  # type: ignore[override]  # of the kind
-        return self.kind != "transfer"
+        return self._kind_name != "transfer"
 
     def _check_parameters(self) -> None:
         check_choice("kind", self.kind, _KINDS)
@@ -329,6 +348,13 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
             X, self.domain_column, domains, name="domain", required=self.kind == "transfer"
         )
         X, groups = self._groups_to_fit(X, groups)
+        if isinstance(kind, Transferred) and domains is None:
+            warnings.warn(
+                "AutoGroupClassifier.fit got no domains and takes every row for one of the target: "
+                "were they lost on the way? Pass domains=, or domain_column= with the ids in X",
+                GroupsLostWarning,
+                stacklevel=3,
+            )
         codes: NDArray[Any]
         if isinstance(kind, Shares):
             shares = check_shares(self, X, y, groups)
@@ -377,7 +403,7 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         if proba_row is None:
             proba_row = self._rows_of(found)
         score_row = said["score_row"] if "score_row" in said else log_odds(proba_row)
-        code_row = _labels(score_row)
+        code_row = labels(score_row)
         proba_group = said.get("proba_group")
         if proba_group is None:
             proba_group = MajorityVote().count(code_row, proba_row, groups)
@@ -396,7 +422,7 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         return self._predictions(rows, groups).proba_group
 
     def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
-        return _labels(score_row)
+        return labels(score_row)
 
     def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None, domains: Ids = None) -> float:
         """How well groups are predicted, or rows of the target domain.
@@ -437,7 +463,7 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.kind != "presence"
+        tags.classifier_tags.multi_class = self._kind_name != "presence"
         return tags
 
 
@@ -529,12 +555,6 @@ class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
         found, said = self._asked(rows, groups)
         return NumberPredictions(groups, np.mean([f.y_row for f in found], axis=0), said["y_group"])
-
-
-def _labels(score_row: NDArray[Any]) -> NDArray[np.intp]:
-    if score_row.ndim == 1:
-        return (score_row > 0).astype(np.intp)
-    return score_row.argmax(axis=1)
 
 
 def _domain_codes(domains: Ids, target_domain: Any, n_rows: int) -> NDArray[np.intp]:

@@ -19,12 +19,14 @@ from groupwise.auto.ensemble import (
     ShareAverage,
     Truth,
     count_loss,
+    log_odds,
 )
 from groupwise.auto.scaling import Scaling, log_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.metrics import GroupMeasure
 from groupwise.model_selection import Splitter, split_whole_groups
+from groupwise.rules import MajorityVote
 
 __all__ = [
     "Ensemble",
@@ -37,6 +39,7 @@ __all__ = [
     "Split",
     "Transferred",
     "in_canonical_order",
+    "labels",
 ]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -96,24 +99,31 @@ class Problem:
         )
 
 
-def in_canonical_order(problem: Problem) -> Problem:
+def in_canonical_order(problem: Problem) -> tuple[Problem, NDArray[np.intp]]:
     """Rows and groups in an order that depends on what they hold alone.
 
     Folds are drawn and members fitted in this order: the same data give the same model, whatever
     the order of rows and the names of groups.
+
+    Returns
+    -------
+    ordered : Problem
+    group : ndarray of shape (n_groups,)
+        Position in the given groups of each group.
     """
     key, groups = _row_key(problem), problem.groups
     by_key = np.lexsort((key, groups.codes))
     least = key[by_key][groups.offsets[:-1]]
+    group = np.lexsort((groups.sizes, least))
     rank = np.empty(groups.n_groups, dtype=np.intp)
-    rank[np.lexsort((groups.sizes, least))] = np.arange(groups.n_groups)
+    rank[group] = np.arange(groups.n_groups)
     order = np.lexsort((key, rank[groups.codes]))
     ordered = replace(problem, groups=Groups(rank[groups.codes])).take(order)
     if ordered.keep_whole is None:
-        return ordered
+        return ordered, group
     first = Groups(ordered.keep_whole).first_rows  # coarse ids by their first group
     renamed = np.argsort(np.argsort(first))
-    return replace(ordered, keep_whole=Groups(ordered.keep_whole).spread(renamed))
+    return replace(ordered, keep_whole=Groups(ordered.keep_whole).spread(renamed)), group
 
 
 def _row_key(problem: Problem) -> NDArray[np.float64]:
@@ -132,6 +142,13 @@ def _row_key(problem: Problem) -> NDArray[np.float64]:
         missing = np.isnan(part)
         key[start : start + _BLOCK] += np.where(missing, gap, part * direction).sum(axis=1)
     return key
+
+
+def labels(score_row: NDArray[Any]) -> NDArray[np.intp]:
+    """Class codes from scores: their sign, or the largest."""
+    if score_row.ndim == 1:
+        return (score_row > 0).astype(np.intp)
+    return score_row.argmax(axis=1)
 
 
 class Kind(ABC):
@@ -165,11 +182,22 @@ class Kind(ABC):
         if isinstance(cv, int):
             n_whole = groups.n_groups if whole is None else len(np.unique(whole))
             if n_whole < 2:
-                raise GroupDataError("there is one group only: n_groups=1; at least two are needed")
+                raise GroupDataError(
+                    "the automatic choice needs two groups, to learn from one and be judged on the "
+                    f"other; there is one (n_samples={problem.n_rows})"
+                )
             cv = min(cv, n_whole)
         return split_whole_groups(
             cv, problem.X, None, groups, keep_whole=whole, stratify=False, random_state=seed
         )
+
+    def proba_group(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        """Class probabilities or shares of groups; where rows are labelled, their votes."""
+        if "proba_group" in answer:
+            return answer["proba_group"]
+        proba_row = answer["proba_row"]
+        code_row = labels(answer.get("score_row", log_odds(proba_row)))
+        return MajorityVote().count(code_row, proba_row, truth.groups)
 
     @abstractmethod
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:

@@ -1,4 +1,7 @@
-"""Candidates fitted to rows: one fold at a time, and the members of the model."""
+"""Candidates fitted to rows: one fold at a time, and the members of the model.
+
+Whoever calls sees to it that there is one thread: then answers do not depend on the machine.
+"""
 
 import time
 import warnings
@@ -9,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from threadpoolctl import threadpool_limits
 
 from groupwise._typing import Rows
 from groupwise.auto.candidates import Candidate
@@ -68,7 +70,7 @@ class Trainer:
         self._of_rows: dict[str, Any] = {}
 
     def fit(self, candidate: Candidate) -> Member:
-        """Fit one candidate, on one thread: its answers do not depend on the machine."""
+        """Fit one candidate."""
         problem = self.problem
         estimator = candidate.method.build(self.kind.fixed, candidate.params, self.seed)
         preparation, X = self._prepared_for(estimator)
@@ -86,7 +88,7 @@ class Trainer:
         )
 
     def _fit(self, estimator: Any, X: Prepared) -> None:
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimator.fit(X, self.problem.y, **self.kind.ids(self.problem))
 
@@ -162,7 +164,7 @@ class Fold:
         if needs not in self._test_ready:
             test = prepare(self._test.X, member.categories, member.preparation)
             self._test_ready[needs] = test
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = member.predictions_of(self._test_ready[needs], self._test.groups)
         answer = {name: np.asarray(getattr(found, name)) for name in self._kind.keeps}

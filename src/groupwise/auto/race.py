@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from threadpoolctl import threadpool_limits
 
 import groupwise
 from groupwise.auto.candidates import Candidate, variants
@@ -77,6 +78,7 @@ class HeldOut:
             raise ValueError("cv must hold every group out exactly once")
         y = problem.y[rows]
         self._truth = Truth(y, groups, fold_group, problem.n_classes)
+        self._names = problem.groups.names[groups.names]
 
     def truth(self, n_folds: int) -> Truth:
         """What is known of the groups of the first folds."""
@@ -94,6 +96,10 @@ class HeldOut:
                 at = rows if name.endswith("_row") else np.unique(truth.groups.codes[rows])
                 whole[name][at] = values
         return truth.take_answer(whole, truth.fold_group < n_folds)
+
+    def names(self, n_folds: int) -> NDArray[np.intp]:
+        """Names of the groups of the first folds, in the order of the answers."""
+        return self._names[self._truth.fold_group < n_folds]
 
 
 class Store:
@@ -192,7 +198,7 @@ class InProcess:
         self._current: tuple[int, Fold] | None = None
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
-        with share_kernels():
+        with share_kernels(), threadpool_limits(1):
             for entry, fold in tasks:
                 found = None if self._store is None else self._store.get(entry.candidate, fold)
                 if found is None:
@@ -216,7 +222,7 @@ class InProcess:
     def refit(self, candidates: Sequence[Candidate]) -> list[Member | None]:
         self._current = None
         trainer = Trainer(*self._job)
-        with share_kernels():
+        with share_kernels(), threadpool_limits(1):
             return [trainer.fit(candidate) for candidate in candidates]
 
 
@@ -268,6 +274,13 @@ class Race:
         for entry in entries:
             if entry.state == "running":
                 entry.state = "finished" if len(entry.folds) == self.n_folds else "out of time"
+            if entry.state == "finished":
+                score = self.kind.score(
+                    self.held_out.answer(entry, self.n_folds), self.held_out.truth(self.n_folds)
+                )
+                logger.info(
+                    "%s: %.3f (%.1f s)", entry.candidate.name, np.nanmean(score), entry.seconds
+                )
 
     def _losses(self, entries: Sequence[Entry], n_folds: int) -> list[NDArray[Any]]:
         truth = self.held_out.truth(n_folds)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+from threadpoolctl import threadpool_limits
 
 from groupwise.auto.members import Fold, Trainer
 from groupwise.auto.race import Store
@@ -38,7 +39,7 @@ def main(job: Path) -> None:
     ready_file(job, os.getpid()).touch()
     number: int | None = -1
     fitted: Any = None  # what has been prepared for the fold of the last task
-    with share_kernels(_SHARED):
+    with share_kernels(_SHARED), threadpool_limits(1):
         while True:
             candidate, fold, model_file = tasks.get()
             if fold != number:

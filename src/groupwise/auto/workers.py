@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import psutil
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.kinds import Kind, Problem, Split
@@ -282,7 +283,8 @@ def affordable_rows(
     for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
         rows = rows_of(size)
         started = time.perf_counter()
-        Trainer(kind, problem.take(rows), seed).fit(candidate)
+        with threadpool_limits(1):
+            Trainer(kind, problem.take(rows), seed).fit(candidate)
         times.append(time.perf_counter() - started)
         sizes.append(len(rows))
     per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)

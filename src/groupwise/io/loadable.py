@@ -10,7 +10,7 @@ __all__ = ["BIT_GENERATORS", "KEY_TYPES", "LOADABLE", "OWN", "SKLEARN", "names_o
 
 #: Classes of this package, by module.
 OWN = {
-    "groupwise.auto.choice": "Estimate",
+    "groupwise.auto.choice": "Estimate HeldOutGroups",
     "groupwise.auto.ensemble": "GroupAverage NumberAverage RowAverage RowDecision ShareAverage",
     "groupwise.auto.estimator": "AutoGroupClassifier AutoGroupRegressor",
     "groupwise.auto.kinds": "Labels Measured Numbers Shares Transferred",

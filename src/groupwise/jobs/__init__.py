@@ -1,5 +1,6 @@
 """The main job on a table: what is known of its groups, which methods apply, how good they are."""
 
+from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.compare import Comparison
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
@@ -20,6 +21,7 @@ __all__ = [
     "RunInfo",
     "Supervision",
     "TableModel",
+    "fit_auto",
     "get_method",
     "leaderboard",
     "make_supervision",
