@@ -49,7 +49,6 @@ from groupwise.inputs import (
     check_labels,
     check_number,
     check_shares,
-    check_totals,
     class_codes,
     find_target_rows,
     split_column,
@@ -146,6 +145,11 @@ class _AutoMixin:
             seed=seed,
         )
         return problem if rows is None else problem.take(rows)
+
+    def _category_columns(self) -> tuple[int, ...]:
+        """Columns that hold codes of categories, where the table had any."""
+        known = vars(self).get("_categories")
+        return () if known is None else known.positions
 
     def _take_over(self, fitted: Any) -> Self:
         """What another of this class has learned: a fit that fails on the way leaves no trace."""
@@ -332,9 +336,7 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         kind = self._resolve_kind()
         trial = type(self)(**self.get_params(deep=False))
         problem = trial._checked_problem(kind, X, y, groups, domains)
-        if keep_whole is not None:
-            whole = check_groups(keep_whole, problem.n_rows, name="keep_whole")
-            problem = replace(problem, keep_whole=whole.codes)
+        problem = _with_whole(problem, keep_whole)
         name = self.measure if isinstance(self.measure, str) else None
         trial._race(kind, problem, measure=name if self.kind == "measure" else None)
         trial.kind_, trial.target_domain_ = kind, self.target_domain
@@ -370,8 +372,7 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         domain_codes = None
         if isinstance(kind, Transferred):
             domain_codes = _domain_codes(domains, self.target_domain, encoded.n_rows)
-        known = vars(self).get("_categories")
-        categories = () if known is None else known.positions
+        categories = self._category_columns()
         return Problem(rows, codes, encoded, len(classes), categories, domain_codes)
 
     def _check_classes(self, kind: Kind, n_classes: int) -> None:
@@ -535,19 +536,16 @@ class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
         """
         self._check_effort()
         trial = type(self)(**self.get_params(deep=False))
-        features, ids = trial._groups_to_fit(X, groups)
-        data = check_totals(trial, features, y, ids, target=self.target)
-        trial.target_ = self.target
-        trial._remember_groups(ids, data.groups)
-        of_group = data.total_group if self.target == "total" else data.mean_group
-        known = vars(trial).get("_categories")
-        categories = () if known is None else known.positions
-        problem = Problem(data.X, data.groups.spread(of_group), data.groups, 0, categories)
-        if keep_whole is not None:
-            whole = check_groups(keep_whole, problem.n_rows, name="keep_whole")
-            problem = replace(problem, keep_whole=whole.codes)
+        problem = _with_whole(trial._checked_problem(X, y, groups), keep_whole)
         trial._race(Numbers(self.target), problem)
         return self._take_over(trial)
+
+    def _checked_problem(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Problem:
+        """Check training data and store what every fitted model knows of them."""
+        data = self._check_training(X, y, groups)
+        of_group = data.total_group if self.target == "total" else data.mean_group
+        y_row = data.groups.spread(of_group)
+        return Problem(data.X, y_row, data.groups, 0, self._category_columns())
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return np.mean([f.y_row for f in self._asked(rows, groups)[0]], axis=0)
@@ -555,6 +553,14 @@ class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
         found, said = self._asked(rows, groups)
         return NumberPredictions(groups, np.mean([f.y_row for f in found], axis=0), said["y_group"])
+
+
+def _with_whole(problem: Problem, keep_whole: ArrayLike | None) -> Problem:
+    """The problem with coarser ids that no fold divides."""
+    if keep_whole is None:
+        return problem
+    whole = check_groups(keep_whole, problem.n_rows, name="keep_whole")
+    return replace(problem, keep_whole=whole.codes)
 
 
 def _domain_codes(domains: Ids, target_domain: Any, n_rows: int) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.groups import Groups
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import Targets
-from groupwise.methods import Method
+from groupwise.methods import AUTO, Method
 from groupwise.preparation import Prepared, fit_preparation, prepare
 from groupwise.tables import Schema
 
@@ -82,7 +82,10 @@ def fit_model(
         preparation=fit_preparation(features, schema.numbers, schema.categories, estimator),
         estimator=estimator,
     )
-    estimator.fit(model.prepare(features), targets.y, **supervision.ids(targets))
+    ids = supervision.ids(targets)
+    if method.name == AUTO:  # its folds keep groups whole in transfer too
+        ids = {"groups": targets.groups} | ids
+    estimator.fit(model.prepare(features), targets.y, **ids)
     return model
 
 
