@@ -73,7 +73,7 @@ class Candidate:
     method : Method
     params : dict
     is_baseline : bool
-        Whether it stays in the race whatever it scores.
+        Whether it stays in the race whatever it scores: simple methods, and the kind's preferred.
     """
 
     method: Method
@@ -124,8 +124,9 @@ def first_candidates(
         if name not in not_tried
     ]
     named = {candidate.method.name for candidate in first}
-    others = [Candidate(method) for method in free if method.name not in named]
-    return [first + others[:1], others[1:]], not_tried
+    others = [method for method in free if method.name not in named]
+    first += [Candidate(method, is_baseline=True) for method in others[:1]]
+    return [first, [Candidate(method) for method in others[1:]]], not_tried
 
 
 def variants(candidate: Candidate) -> list[Candidate]:

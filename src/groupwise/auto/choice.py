@@ -111,19 +111,24 @@ def held_out_groups(
 
 
 def choose(kind: Kind, race: Race) -> Choice:
-    """Choose among the candidates that were judged on the most folds.
+    """Choose among the candidates that were judged on the same folds.
+
+    These are all folds, or, where time was short, so many that candidates times folds are the most.
 
     Raises
     ------
     GroupDataError
         If there is none.
     """
-    n_folds = max((len(e.folds) for e in race.entries if e.state != "failed"), default=0)
-    usable = race.usable(n_folds) if n_folds else []
+    folds = range(race.n_folds, 0, -1)
+    n_folds = max(folds, key=lambda number: number * len(race.usable(number)))
+    usable = race.usable(n_folds)
     if not usable:
         reasons = "; ".join(f"{e.candidate.name}: {e.reason or e.state}" for e in race.entries)
         raise GroupDataError(f"no candidate could be fitted ({reasons})")
     truth = race.held_out.truth(n_folds)
+    if n_folds == 1:  # its groups were all held out: halves of them learn and judge
+        truth = replace(truth, fold_group=np.arange(truth.groups.n_groups) % 2)
     answers = [race.held_out.answer(entry, n_folds) for entry in usable]
     methods = [entry.candidate.method.name for entry in usable]
     ensemble = kind.fit_ensemble(answers, truth, methods)

@@ -119,7 +119,7 @@ class _AutoMixin:
                 race.entries = race.entries[1:]
                 race.run_tier(tiers[0][:1])
             choice = choose(kind, race)
-            members = runner.refit([entry.candidate for entry in choice.entries])
+            members = runner.refit(choice.entries)
         finally:
             runner.close()
         self._ensemble, self.members_ = keep_members(choice, members)

@@ -55,6 +55,10 @@ class Entry:
     def seconds(self) -> float:
         return sum(fold.seconds for fold in self.folds.values())
 
+    def seconds_of_all(self, n_folds: int) -> float:
+        """What a fit to all rows will take, if time grows with the rows."""
+        return self.seconds / len(self.folds) * n_folds / (n_folds - 1)
+
     def fail(self, reason: str) -> None:
         """Leave the race."""
         self.state, self.reason = "failed", reason
@@ -171,7 +175,7 @@ class Runner(Protocol):
         """Be told what the fits of the present leaders to all rows will take."""
         ...
 
-    def refit(self, candidates: Sequence[Candidate]) -> list[Member | None]:
+    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         """Fit to all rows; ``None`` for what was not done in time."""
         ...
 
@@ -219,11 +223,11 @@ class InProcess:
             self._current = number, Fold(kind, problem, self._splits[number], seed)
         return self._current[1]
 
-    def refit(self, candidates: Sequence[Candidate]) -> list[Member | None]:
+    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         self._current = None
         trainer = Trainer(*self._job)
         with share_kernels(), threadpool_limits(1):
-            return [trainer.fit(candidate) for candidate in candidates]
+            return [trainer.fit(entry.candidate) for entry in entries]
 
 
 def take_answer(entry: Entry, fold: int, found: FoldAnswer) -> None:
@@ -270,6 +274,8 @@ class Race:
             if self.runner.out_of_time:
                 break
             self.runner.run([(entry, fold) for entry in running])
+            if any(e.state == "running" and fold not in e.folds for e in running):
+                break  # the time is over
             self._after_round(fold + 1)
         for entry in entries:
             if entry.state == "running":
@@ -300,9 +306,7 @@ class Race:
         means = [float(np.nanmean(loss)) for loss in losses]
         order = best_of_each(means, [entry.candidate.method.name for entry in entries])
         leaders = order if self._few_groups else order[:_N_BEST]
-        more_rows = self.n_folds / (self.n_folds - 1)
-        each = [entries[place].seconds / len(entries[place].folds) for place in leaders]
-        self.runner.expect([more_rows * seconds for seconds in each])
+        self.runner.expect([entries[place].seconds_of_all(self.n_folds) for place in leaders])
         if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= _N_BEST:
             self._drop(entries, losses, losses[order[_N_BEST - 1]], n_folds)
 

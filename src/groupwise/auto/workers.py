@@ -58,10 +58,19 @@ class _Process:
             env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
         )
 
+    def is_ready(self) -> bool:
+        """Whether tasks can be sent: a start takes seconds, and one that was ended starts again."""
+        if self.process.poll() is not None:
+            if not self._is_ready:
+                raise RuntimeError(f"a process could not be started: {self._last_words()}")
+            self.stop()
+            self._start()
+        elif not self._is_ready:
+            self._is_ready = ready_file(self._job, self.process.pid).exists()
+        return self._is_ready
+
     def ask(self, what: Any, task: tuple[Any, ...], result: Path) -> None:
         """Send a task that leaves a file."""
-        if self.process.poll() is not None:
-            self._start()
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
             pickle.dump(task, self.process.stdin)
@@ -71,19 +80,20 @@ class _Process:
     def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
         """Why the task has to be given up, or ``None``; the process is ended then."""
         reason = None
-        if not self._is_ready and ready_file(self._job, self.process.pid).exists():
-            self._is_ready, self.since = True, time.monotonic()  # its start is not the task's
         if self.process.poll() is not None:
-            self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip().splitlines() or [""]
-            reason = f"its process ended with {self.process.returncode}: {said[-1]}"
-        elif self._is_ready and time.monotonic() - self.since > most_seconds:
+            reason = f"its process ended with {self.process.returncode}: {self._last_words()}"
+        elif time.monotonic() - self.since > most_seconds:
             reason = f"took longer than {most_seconds:.0f} s on one fold"
         elif self._memory() > most_bytes:
             reason = f"used more than {most_bytes / 2**30:.1f} GiB"
         if reason is not None:
             self.stop()
         return reason
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip().splitlines()
+        return said[-1] if said else ""
 
     def _memory(self) -> float:
         """Resident bytes that are its own; the shared table is mapped, not held."""
@@ -134,8 +144,8 @@ class Workers:
         self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
-        self._here = InProcess(kind, problem, splits, seed, None)
-        self._job, self._n_jobs = home / "job", n_jobs
+        self._here = InProcess(kind, problem, splits, seed, self._store)
+        self._job, self._n_jobs, self._n_folds = home / "job", n_jobs, len(splits)
         where = (self._store.folder.absolute(), self._store.digest)
         joblib.dump((kind, problem, list(splits), seed, *where), self._job)
         self._processes: list[_Process] = []
@@ -162,20 +172,31 @@ class Workers:
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         missing = [task for task in tasks if not self._is_known(*task)]
-        # the longest first, as far as it is known, so that none is left to run alone
-        waiting = deque(sorted(missing, key=lambda task: -task[0].seconds))
+        # against the clock the shortest first; else the longest, so that none is left to run alone
+        sign = -1.0 if self._deadline is None else 1.0
+        waiting = deque(sorted(missing, key=lambda task: sign * task[0].seconds))
         while waiting or any(process.doing for process in self._processes):
             if self.out_of_time:
                 self._give_up()
                 return
             for process in self._enough_for(waiting):
-                if process.doing is None and waiting:
+                if process.doing is not None:
+                    self._look_after(process)
+                elif waiting and process.is_ready():
                     entry, fold = waiting.popleft()
                     path = self._store.path(entry.candidate, fold)
                     process.ask((entry, fold), (entry.candidate, fold, None), path)
-                elif process.doing is not None:
-                    self._look_after(process)
-            time.sleep(_LOOK)
+            if not self._help_at_the_start(waiting):
+                time.sleep(_LOOK)
+
+    def _help_at_the_start(self, waiting: "deque[tuple[Entry, int]]") -> bool:
+        """Run a baseline here as long as no process has started, which takes seconds."""
+        if not waiting or not waiting[0][0].candidate.is_baseline:
+            return False
+        if any(process.is_ready() for process in self._processes):
+            return False
+        self._here.run([waiting.popleft()])
+        return True
 
     def _is_known(self, entry: Entry, fold: int) -> bool:
         """Whether the fold was finished before; the entry has its answer then."""
@@ -209,38 +230,35 @@ class Workers:
                 process.stop()
                 process.doing = None
 
-    def refit(self, candidates: Sequence[Candidate]) -> list[Member | None]:
+    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         """Fit to all rows: side by side, or one after another as long as there is time."""
         if self._deadline is not None:
-            return self._refit_in_time(candidates)
-        files = [Path(self._home.name) / f"model-{place}" for place in range(len(candidates))]
-        waiting = deque(zip(candidates, files, strict=True))
+            return self._refit_in_time(entries)
+        files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
+        waiting = deque(zip(entries, files, strict=True))
         while waiting or any(process.doing for process in self._processes):
             for process in self._enough_for(waiting):
-                if process.doing is None and waiting:
-                    candidate, file = waiting.popleft()
-                    process.ask(candidate, (candidate, None, file), file)
-                elif process.doing is not None and process.doing[1].exists():
-                    process.doing = None
-                elif process.doing is not None and process.process.poll() is not None:
-                    process.doing = None  # it ended without a file: fitted here, with its error
+                if process.doing is not None:
+                    # one that ended without a file: fitted here, with its error
+                    if process.doing[1].exists() or process.process.poll() is not None:
+                        process.doing = None
+                elif waiting and process.is_ready():
+                    entry, file = waiting.popleft()
+                    process.ask(entry, (entry.candidate, None, file), file)
             time.sleep(_LOOK)
         return [
-            joblib.load(file) if file.exists() else self._here.refit([candidate])[0]
-            for candidate, file in zip(candidates, files, strict=True)
+            joblib.load(file) if file.exists() else self._here.refit([entry])[0]
+            for entry, file in zip(entries, files, strict=True)
         ]
 
-    def _refit_in_time(self, candidates: Sequence[Candidate]) -> list[Member | None]:
+    def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
         assert self._deadline is not None
-        members: list[Member | None] = []
-        longest = 0.0
-        for candidate in candidates:
-            started = time.monotonic()
-            if members and started + longest > self._deadline:
-                members.append(None)
-                continue
-            members += self._here.refit([candidate])
-            longest = max(longest, time.monotonic() - started)
+        members: list[Member | None] = [None] * len(entries)
+        # the quickest first: whatever happens, there is one
+        for place in sorted(range(len(entries)), key=lambda p: entries[p].seconds):
+            expected = time.monotonic() + entries[place].seconds_of_all(self._n_folds)
+            if expected < self._deadline or not any(members):
+                members[place] = self._here.refit([entries[place]])[0]
         return members
 
 
