@@ -22,6 +22,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from groupwise.jobs.methods import methods_for
 from harness import RESULTS, machine, peak_memory
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
@@ -31,7 +32,6 @@ from groupwise.datasets import load_mil, load_uci, make_aggregates, make_session
 from groupwise.datasets.aggregates import load_adult, load_ionosphere
 from groupwise.incontext import InContextClassifier
 from groupwise.incontext.network import load_network
-from groupwise.jobs.methods import methods_for
 from groupwise.jobs.supervision import Majority, Presence, Proportions
 from groupwise.model_selection import group_train_test_split
 from groupwise.proportions import decode_counts

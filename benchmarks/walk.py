@@ -98,7 +98,19 @@ def walks(folder: Path) -> dict[str, Callable[[], Any]]:
         "SBoostClassifier.fit": sboost,
         "GroupBoostClassifier.fit": group_boost,
         "groupwise fit": command(
-            "fit", str(table), "-g", "session", "-l", "kind", "-q", "--folds", "2", "-o", model
+            "fit",
+            str(table),
+            "-g",
+            "session",
+            "-l",
+            "kind",
+            "-m",
+            "group-boost",
+            "-q",
+            "--folds",
+            "2",
+            "-o",
+            model,
         ),
         "groupwise predict": command("predict", model, str(table), "-q", "-o", f"{table}.out.csv"),
     }

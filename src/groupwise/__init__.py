@@ -10,6 +10,7 @@ __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from groupwise import (
+        auto,
         boosting,
         datasets,
         exceptions,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         testing,
         transfer,
     )
+    from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor
     from groupwise.boosting import HistTrees
     from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
     from groupwise.groups import Groups, flatten_bags, unflatten_bags
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from groupwise.transfer import BalancedTransferClassifier, TrAdaBoostClassifier
 
 __all__ = [
+    "AutoGroupClassifier",
+    "AutoGroupRegressor",
     "BalancedTransferClassifier",
     "DPBoostClassifier",
     "ExpectedMeasureClassifier",
@@ -66,6 +70,7 @@ __all__ = [
     "SBoostClassifier",
     "SBoostClassifierCV",
     "TrAdaBoostClassifier",
+    "auto",
     "boosting",
     "datasets",
     "exceptions",
@@ -99,6 +104,8 @@ __all__ = [
 _EXTRAS = ("dask",)
 # Where the names that are no modules come from.
 _HOMES = {
+    "AutoGroupClassifier": "auto",
+    "AutoGroupRegressor": "auto",
     "BalancedTransferClassifier": "transfer",
     "DPBoostClassifier": "presence",
     "ExpectedMeasureClassifier": "measures",

@@ -32,7 +32,16 @@ from groupwise.model_selection import WholeGroupKFold, cross_validate
 
 __all__ = ["GROUP_CHECKS", "all_estimators", "parametrize_with_group_checks"]
 
-_PACKAGES = ("majority", "proportions", "presence", "measures", "transfer", "gbdt", "incontext")
+_PACKAGES = (
+    "majority",
+    "proportions",
+    "presence",
+    "measures",
+    "transfer",
+    "gbdt",
+    "incontext",
+    "auto",
+)
 
 Check = Callable[[BaseEstimator], None]
 
@@ -106,7 +115,11 @@ class _Case:
         sessions = make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=rng)
         order = rng.permutation(len(sessions.X))[: len(sessions.X) - 7]
         X, labels = sessions.X[order], sessions.y[order]
-        if hasattr(estimator, "domain_column"):
+        # of the automatic choice the kind says it
+        if hasattr(estimator, "domain_column") and getattr(estimator, "kind", None) in (
+            None,
+            "transfer",
+        ):
             ids = np.where(rng.uniform(size=len(X)) < 0.3, "new", "old")
             labels, target = np.asarray(sessions.y_row)[order], "new"
         else:

@@ -2,6 +2,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from groupwise.auto import estimator
+from groupwise.auto.candidates import Candidate
+from groupwise.methods import methods_for
+
+QUICK = {"majority": ("naive-logistic", "means-logistic")}
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch):
+    """The automatic choice is between two quick methods."""
+
+    def candidates(kind, **_):
+        named = [method for method in methods_for(kind) if method.name in QUICK[kind]]
+        return [[Candidate(method, is_baseline=True) for method in named]], {"others": "slow"}
+
+    monkeypatch.setattr(estimator, "first_candidates", candidates)
+
 
 @pytest.fixture(scope="session")
 def good():

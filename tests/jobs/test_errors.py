@@ -10,8 +10,8 @@ import pytest
 import groupwise
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.jobs import Job, make_supervision
-from groupwise.jobs.methods import get_method
 from groupwise.jobs.supervision import KINDS
+from groupwise.methods import get_method
 from groupwise.tables import OptionError, TableError, choose_features, read_table
 
 ROOT = Path(groupwise.__file__).parent

@@ -50,7 +50,9 @@ def test_categories_of_a_table_are_the_codes_of_an_array():
     model = job.fit(method, params)
     codes = OrdinalEncoder().fit_transform(job.features[["shade"]])
     X = np.column_stack([job.features["noise"], codes])
-    by_hand = method.build(job.supervision, params | {"trees__categorical_features": [1]}, 0)
+    by_hand = method.build(
+        job.supervision.constructor(), params | {"trees__categorical_features": [1]}, 0
+    )
     by_hand.fit(X, job.targets.y, **job.supervision.ids(job.targets))
     said = model.predictions(job.features, job.targets.groups)
     np.testing.assert_array_equal(said.score_row, by_hand.decision_function(X))

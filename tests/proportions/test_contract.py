@@ -14,6 +14,8 @@ from groupwise.exceptions import EqualSharesWarning
 from groupwise.proportions import (
     EasyLLPClassifier,
     GraphAOCClassifier,
+    GroupMeansClassifier,
+    GroupMeansRegressor,
     KernelCountClassifier,
     KNNAOCClassifier,
     LaplacianMeanMapClassifier,
@@ -39,11 +41,16 @@ CLASSIFIERS = [
     LaplacianMeanMapClassifier(),
     EasyLLPClassifier(),
     GraphAOCClassifier(),
+    GroupMeansClassifier(),
 ]
 if find_spec("torch"):
     CLASSIFIERS.append(MLPAOCClassifier((16,), epochs=30))
 
-REGRESSORS = [ManifoldAOCRegressor(), ManifoldAOCRegressor("group", "l1", gamma2=0.1)]
+REGRESSORS = [
+    ManifoldAOCRegressor(),
+    ManifoldAOCRegressor("group", "l1", gamma2=0.1),
+    GroupMeansRegressor(),
+]
 
 VARIANTS = [
     ManifoldAOCClassifier("row", "l1", gamma2=0.1),

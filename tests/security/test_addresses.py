@@ -103,7 +103,9 @@ def test_models_reports_and_folds_hold_no_password(run, postgres, tmp_path, monk
     sql = "select * from visits where 'password=hunter2' <> session"
     common = ("--sql", sql, "-g", "session", "-l", "kind", "-q", "--folds", "2")
     monkeypatch.setattr(sys, "argv", ["groupwise", "fit", address, *common])  # what a model tells
-    ended = run("fit", address, *common, "--report", "page.html", "-o", "m.skops")
+    ended = run(
+        "fit", address, *common, "-m", "naive-logistic", "--report", "page.html", "-o", "m.skops"
+    )
     assert ended.exit_code == 0, ended.stderr
     ended = run("compare", address, *common, "--no-search", "-m", "naive-logistic", "-o", "c")
     assert ended.exit_code == 0, ended.stderr

@@ -142,7 +142,7 @@ def test_classes_off_the_list_are_refused(make_node):
                 check_tree(schema, frozenset())
             refused += 1
     assert refused > 2000
-    for name in ("groupwise.dask.memory.SpilledArray", "groupwise.jobs.methods.Method"):
+    for name in ("groupwise.dask.memory.SpilledArray", "groupwise.methods.Method"):
         assert name not in listed and name in own_classes()
 
 
@@ -169,7 +169,7 @@ def test_the_chain_of_the_review(craft, make_node, tmp_path):
     text = json.dumps(f"touch {tmp_path / 'pwned'}")
     arguments = make_node("TupleNode", "builtins.tuple", content=[
         make_node("JsonNode", "builtins.str", content=text)])  # fmt: skip
-    for name in ("groupwise.jobs.methods.Method", "groupwise.jobs.job.Job",
+    for name in ("groupwise.methods.Method", "groupwise.jobs.job.Job",
                  "groupwise.dask.memory.SpilledArray", "groupwise.groups.Groups"):  # fmt: skip
         schema = make_node("ConstructorFromReduceNode", name, content=arguments, protocol=PROTOCOL)
         with pytest.raises(ModelFileError, match="would call"):

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import logging
 import os
 import shlex
 import signal
@@ -95,6 +96,19 @@ class Console:
         hidden = self.silent or not self._err.is_terminal
         return track(steps, heading, console=self._err, transient=True, disable=hidden)
 
+    @contextmanager
+    def log(self, name: str) -> Iterator[None]:
+        """Print what a logger of the library says while the block runs."""
+        logger, handler = logging.getLogger(name), _Printed(self)
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
     @staticmethod
     def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
         """A table whose first column is text and whose others are figures."""
@@ -104,6 +118,17 @@ class Console:
         for row in rows:
             table.add_row(*map(visible, row))
         return table
+
+
+class _Printed(logging.Handler):
+    """Log records as lines for people."""
+
+    def __init__(self, console: Console):
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.print(f"  {record.getMessage()}")
 
 
 @contextmanager

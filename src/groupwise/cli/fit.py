@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groupwise.auto import Estimate
 from groupwise.cli import options
 from groupwise.cli.console import (
     Console,
@@ -15,6 +16,7 @@ from groupwise.cli.console import (
     command_line,
     is_page,
     one_line_errors,
+    print_board,
     print_job,
     print_score,
     score_summary,
@@ -22,7 +24,8 @@ from groupwise.cli.console import (
 )
 from groupwise.cli.dask import fit_folder
 from groupwise.io import is_model_file, save_model
-from groupwise.jobs import Job, Method, Result, TableModel
+from groupwise.jobs import Job, Method, Result, TableModel, fit_auto
+from groupwise.methods import AUTO
 from groupwise.tables import OptionError
 
 
@@ -32,8 +35,12 @@ def fit(
     label: options.Label = None,
     kind: options.Kind = None,
     method: Annotated[
-        str | None, typer.Option("--method", "-m", help="See 'groupwise methods'.")
+        str | None,
+        typer.Option(
+            "--method", "-m", help="See 'groupwise methods'; by default all compete (auto)."
+        ),
     ] = None,
+    time: options.Time = "2m",
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="Parameter of the method, name=value.")
     ] = None,
@@ -71,7 +78,9 @@ def fit(
 ) -> None:
     """Learn from a table and say how good the model is on groups it has not seen.
 
-    The estimate comes from folds of whole groups; the model that is written has seen all rows.
+    Without --method every method that applies competes on folds of whole groups for the time given,
+    and the best few are averaged. The estimate comes from folds of whole groups; the model that is
+    written has seen all rows.
 
     Example: groupwise fit sessions.parquet --group session --label kind -o model.skops
     """
@@ -104,9 +113,17 @@ def fit(
             )
             _tell(console, model, result, out, report)
             return
+        seconds = options.parse_time(time)
+        if method is None and (params or tune):
+            raise OptionError("--param and --tune are for one method: name it with --method")
         job, why = job_options.job(job_options.read())
+        if method in (None, AUTO) and not params:
+            print_job(console, job, why)
+            _fit_auto(console, job, seconds, folds, out, report)
+            return
         chosen = job.method(method)
-        chosen.build(job.supervision, params, seed)  # a wrong parameter is told before the work
+        # a wrong parameter is told before the work
+        chosen.build(job.supervision.constructor(), params, seed)
         print_job(console, job, why)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
         result, final = _judge(console, job, chosen, params, folds, tune)
@@ -117,14 +134,35 @@ def fit(
         _tell(console, model, result, out, report)
 
 
+def _fit_auto(
+    console: Console, job: Job, seconds: float, folds: int, out: Path, report: Path | None
+) -> None:
+    """Let all methods compete, telling of each when it is done."""
+    console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
+    with console.log("groupwise.auto"):
+        model, result, estimate = fit_auto(
+            job, time_limit=seconds, n_splits=folds, n_jobs=-1, command=command_line()
+        )
+    _tell(console, model, result, out, report, estimate)
+
+
 def _tell(
-    console: Console, model: TableModel, result: Result, out: Path, report: Path | None
+    console: Console,
+    model: TableModel,
+    result: Result,
+    out: Path,
+    report: Path | None,
+    estimate: Estimate | None = None,
 ) -> None:
     """Write the files and say what the model is worth."""
     save_model(model, out, result=result.to_json())
     if report is not None:
         write_report(result, report)
     summary = score_summary(result, model.method)
+    if estimate is not None:
+        print_board(console, result)
+        console.print(f"{AUTO}: the best few, averaged: {', '.join(_members(model))}")
+        summary |= {"low": estimate.low, "high": estimate.high}
     units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training")
     console.print(f"written:     {out}" + (f", {report}" if report else ""))
@@ -138,6 +176,11 @@ def _tell(
             "columns": [asdict(use) for use in result.about.columns],
         }
     )
+
+
+def _members(model: TableModel) -> list[str]:
+    fitted: Any = model.estimator
+    return [member.name for member in fitted.members_]
 
 
 def _judge(

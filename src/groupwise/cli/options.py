@@ -1,6 +1,7 @@
 """Options that commands share, and the job that they describe."""
 
 import ast
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,9 @@ __all__ = [
     "Sql",
     "TablePath",
     "Target",
+    "Time",
     "parse_params",
+    "parse_time",
     "split_names",
 ]
 
@@ -99,11 +102,33 @@ Order = Annotated[
 ]
 Folds = Annotated[int, typer.Option("--folds", min=2, help="Folds of whole groups.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of folds and models.")]
+Time = Annotated[
+    str,
+    typer.Option("--time", help="For the automatic choice: 30s, 2m, 1h; seconds without a unit."),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace a file that is read, or that is something else.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def parse_time(text: str) -> float:
+    """Seconds.
+
+    Examples
+    --------
+    >>> parse_time("2m"), parse_time("90"), parse_time("1.5h")
+    (120.0, 90.0, 5400.0)
+    """
+    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
+    try:
+        seconds = float(text if unit is None else text[:-1]) * (unit or 1.0)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 < seconds < math.inf:
+        raise OptionError(f"--time must be a time such as 30s, 2m or 1h, got {text!r}")
+    return seconds
 
 
 def split_names(given: list[str] | None) -> list[str]:

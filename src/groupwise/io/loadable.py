@@ -10,6 +10,12 @@ __all__ = ["BIT_GENERATORS", "KEY_TYPES", "LOADABLE", "OWN", "SKLEARN", "names_o
 
 #: Classes of this package, by module.
 OWN = {
+    "groupwise.auto.choice": "Estimate HeldOutGroups",
+    "groupwise.auto.ensemble": "GroupAverage NumberAverage RowAverage RowDecision ShareAverage",
+    "groupwise.auto.estimator": "AutoGroupClassifier AutoGroupRegressor",
+    "groupwise.auto.kinds": "Labels Measured Numbers Shares Transferred",
+    "groupwise.auto.members": "Member",
+    "groupwise.auto.scaling": "Scaling",
     "groupwise.boosting.classifiers": "VoteEnsemble",
     "groupwise.boosting.hist_tree_runs": "HistTreeEnsemble",
     "groupwise.boosting.hist_trees": "HistTrees",
@@ -70,6 +76,7 @@ OWN = {
     "groupwise.presence.vote": "GroupVoteClassifier",
     "groupwise.proportions.easy_llp": "EasyLLPClassifier",
     "groupwise.proportions.graph": "GraphAOCClassifier",
+    "groupwise.proportions.group_means": "GroupMeansClassifier GroupMeansRegressor",
     "groupwise.proportions.kernel_count": "KernelCountClassifier",
     "groupwise.proportions.knn": "KNNAOCClassifier",
     "groupwise.proportions.laplacian_mean_map": "LaplacianMeanMapClassifier",

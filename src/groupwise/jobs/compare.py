@@ -8,8 +8,8 @@ from pathlib import Path
 
 from groupwise.files import is_part, parse_json, write_text
 from groupwise.jobs.job import Job
-from groupwise.jobs.methods import Method, methods_for
 from groupwise.jobs.result import FoldResult, Result, RunInfo
+from groupwise.methods import Method, methods_for
 from groupwise.tables import OptionError, TableError
 
 __all__ = ["Comparison", "Step"]

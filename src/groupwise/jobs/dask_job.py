@@ -19,12 +19,12 @@ from groupwise.dask.classifier import DaskGroupBoostClassifier
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
-from groupwise.jobs.methods import Method
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.parquet_folder import ParquetFolder, Piece
 from groupwise.jobs.result import FoldResult, Result, RunInfo
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import class_codes, ids_of, labels_of
+from groupwise.methods import Method
 from groupwise.tables import ColumnUse, OptionError, Schema, TableError
 
 __all__ = ["FolderJob"]
@@ -76,7 +76,7 @@ class FolderJob:
         params: dict[str, Any] = {"engine": "xgboost"}
         if first < total:
             params["trees__categorical_features"] = list(range(first, total))
-        return self.method.build(self.supervision, params | self.params, self.seed)
+        return self.method.build(self.supervision.constructor(), params | self.params, self.seed)
 
     def _each(self, function: Callable[..., object], *arguments: object) -> list[Delayed]:
         """One delayed call per piece."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from groupwise.base import Predictions
-from groupwise.jobs.model import Prepared, TableModel
+from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import (
     DomainWeights,
     FoldResult,
@@ -21,6 +21,7 @@ from groupwise.jobs.result import (
     RunInfo,
 )
 from groupwise.jobs.targets import Targets, order_of
+from groupwise.preparation import Prepared
 from groupwise.tables import ColumnUse, LoadedTable
 
 __all__ = ["evaluate_fold", "evaluate_model"]

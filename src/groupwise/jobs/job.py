@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from groupwise.jobs.evaluate import evaluate_fold
-from groupwise.jobs.methods import Method, get_method
 from groupwise.jobs.model import TableModel, fit_model, search_params
 from groupwise.jobs.result import FoldResult, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of
+from groupwise.methods import Method, get_method
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 
 __all__ = ["Job", "PeakMemory"]

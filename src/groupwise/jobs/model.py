@@ -7,24 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils import get_tags
 
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.groups import Groups
-from groupwise.jobs.methods import Method
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import Targets
+from groupwise.methods import AUTO, Method
+from groupwise.preparation import Prepared, fit_preparation, prepare
 from groupwise.tables import Schema
 
 __all__ = ["TableModel", "fit_model", "search_params"]
-
-#: Features as an estimator takes them.
-Prepared = NDArray[Any] | pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -65,9 +58,7 @@ class TableModel:
 
     def prepare(self, features: pd.DataFrame) -> Prepared:
         """What the estimator takes."""
-        if self.preparation is None:
-            return _with_categories(features, self.schema)
-        return self.preparation.transform(features)
+        return prepare(features, self.schema.categories, self.preparation)
 
 
 def fit_model(
@@ -81,17 +72,20 @@ def fit_model(
     seed: int,
 ) -> TableModel:
     """Fit a method to features that agree with the schema."""
-    estimator = method.build(supervision, params, seed)
+    estimator = method.build(supervision.constructor(), params, seed)
     model = TableModel(
         supervision=supervision,
         method=method.name,
         schema=schema,
         classes=targets.classes,
         explains=supervision.explains and method.explains,
-        preparation=_fit_preparation(features, schema, estimator),
+        preparation=fit_preparation(features, schema.numbers, schema.categories, estimator),
         estimator=estimator,
     )
-    estimator.fit(model.prepare(features), targets.y, **supervision.ids(targets))
+    ids = supervision.ids(targets)
+    if method.name == AUTO:  # its folds keep groups whole in transfer too
+        ids = {"groups": targets.groups} | ids
+    estimator.fit(model.prepare(features), targets.y, **ids)
     return model
 
 
@@ -140,38 +134,3 @@ def search_params(
         scores, sizes = zip(*(held_out_scores(candidate, *split) for split in splits), strict=True)
         means.append(supervision.mean_score(np.concatenate(scores), np.concatenate(sizes)))
     return candidates[int(np.argmax(means))]
-
-
-def _fit_preparation(
-    features: pd.DataFrame, schema: Schema, estimator: BaseEstimator
-) -> ColumnTransformer | None:
-    """What has to be done to features before this estimator sees them.
-
-    One that takes missing values (trees) gets the table: numbers as they are, and categories, which
-    it splits on or spreads out itself. Any other gets numbers with the median in gaps (and a column
-    that says so), scaled, and one column per category.
-    """
-    if get_tags(estimator).input_tags.allow_nan:
-        return None
-    steps: list[Any] = [
-        ("numbers", _filled_and_scaled(), list(schema.numbers)),
-        ("categories", _one_column_each(), list(schema.categories)),
-    ]
-    used = [step for step in steps if step[2]]
-    return ColumnTransformer(used, sparse_threshold=0.0).fit(features)
-
-
-def _with_categories(features: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """The table with category columns of that type: the categories of these rows only."""
-    return features.astype(dict.fromkeys(schema.categories, "category"))
-
-
-def _filled_and_scaled() -> Pipeline:
-    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    return make_pipeline(fill, StandardScaler())
-
-
-def _one_column_each() -> OneHotEncoder:
-    return OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=50, sparse_output=False
-    )

@@ -4,6 +4,7 @@ from groupwise.proportions.broadcast import broadcast
 from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
+from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
@@ -19,6 +20,8 @@ from groupwise.proportions.svm import SVMAOCClassifier
 __all__ = [
     "EasyLLPClassifier",
     "GraphAOCClassifier",
+    "GroupMeansClassifier",
+    "GroupMeansRegressor",
     "KNNAOCClassifier",
     "KernelCountClassifier",
     "LaplacianMeanMapClassifier",

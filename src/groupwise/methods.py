@@ -5,13 +5,17 @@ import importlib.util
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupwise.jobs.supervision import Supervision
 from groupwise.tables import OptionError
 
-__all__ = ["METHODS", "Method", "get_method", "methods_for"]
+__all__ = ["AUTO", "METHODS", "Method", "get_method", "methods_for"]
+
+#: The name of the automatic choice among all others of a kind.
+AUTO = "auto"
 
 # Parameters that the table and its columns decide.
 _OF_THE_JOB = ("domain_column", "group_column", "random_state", "target", "target_domain")
+# Seconds that the automatic choice has on each fold of a comparison.
+_AUTO_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,16 @@ class Method:
             return f"is for up to {self.max_rows:,} rows, there are {n_rows:,}"
         return None
 
-    def build(self, supervision: Supervision, params: dict[str, Any], seed: int) -> Any:
+    def build(self, fixed: dict[str, Any], params: dict[str, Any], seed: int) -> Any:
         """An estimator for this job, not fitted.
+
+        Parameters
+        ----------
+        fixed : dict
+            What the job decides (``measure``, ``target_domain``), for estimators that take it.
+        params : dict
+            What the caller chooses.
+        seed : int
 
         Raises
         ------
@@ -77,7 +89,7 @@ class Method:
         own = {name: _made(value) for name, value in self.params.items()}
         estimator = _load(self.path)(**own)
         valid = estimator.get_params()
-        for name, value in (supervision.constructor() | {"random_state": seed}).items():
+        for name, value in (fixed | {"random_state": seed}).items():
             if name in valid and name not in own:
                 estimator.set_params(**{name: value})
         for name in params:
@@ -109,7 +121,10 @@ _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabi
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
-_MEANS = {"rule": ("mean", "score")}  # of probabilities, of log-odds
+_MEAN_RULES = {"rule": ("mean", "score")}  # of probabilities, of log-odds
+_ON_MEANS = "baseline: logistic regression on each group's mean"
+_MEANS = {"estimator": _LOGISTIC, "statistics": ("mean",)}
+_ROWS = {"estimator": "sklearn.ensemble:HistGradientBoostingClassifier"}
 
 
 def _boosting(loss: str) -> dict[str, str]:
@@ -133,11 +148,23 @@ METHODS: tuple[Method, ...] = (
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
     Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000),
+    Method("majority", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
+    Method("majority", "fisher-vectors", "groupwise.presence:FisherVectorClassifier",
+           "Wei, Wu and Zhou 2014", n_classes=2, max_rows=200_000, explains=False),
+    Method("majority", "set-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", n_classes=2, max_rows=5000, explains=False),
+    Method("majority", "statistic-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", {"kind": "statistic"}, n_classes=2, max_rows=5000,
+           explains=False),
+    Method("majority", "dissimilarity", "groupwise.presence:DissimilarityClassifier",
+           "Cheplygina, Tax and Loog 2015", n_classes=2, max_rows=5000, explains=False),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
            _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
     Method("presence", "smooth-max-boost", _BOOST, "Ramon and De Raedt 2000, on LightGBM",
            _boosting("SmoothMaxLoss"), _ROUNDS, n_classes=2),
+    Method("presence", "majority-boost", _BOOST, "as if most rows were of the group's class",
+           _boosting("MajorityLoss"), _ROUNDS, n_classes=2),
     Method("presence", "lpboost", "groupwise.presence:LPBoostClassifier",
            "Demiriz, Bennett and Shawe-Taylor 2002", search={"nu": (0.05, 0.2)}, n_classes=2,
            max_rows=20_000),
@@ -156,6 +183,9 @@ METHODS: tuple[Method, ...] = (
     Method("presence", "set-kernel", "groupwise.presence:SetKernelClassifier",
            "Gaertner et al. 2002", search={"C": (1.0, 10.0, 100.0)}, n_classes=2, max_rows=5000,
            explains=False),
+    Method("presence", "statistic-kernel", "groupwise.presence:SetKernelClassifier",
+           "Gaertner et al. 2002", {"kind": "statistic"}, {"C": (1.0, 10.0, 100.0)}, n_classes=2,
+           max_rows=5000, explains=False),
     Method("presence", "citation-knn", "groupwise.presence:CitationKNNClassifier",
            "Wang and Zucker 2000", n_classes=2, max_rows=5000, explains=False),
     Method("presence", "em-dd", "groupwise.presence:EMDDClassifier", "Zhang and Goldman 2001",
@@ -163,13 +193,14 @@ METHODS: tuple[Method, ...] = (
     Method("presence", "rectangles", "groupwise.presence:APRClassifier",
            "Dietterich, Lathrop and Lozano-Perez 1997", n_classes=2, max_rows=20_000),
     Method("presence", "statistics", _STATISTICS, _FOREST, explains=False),
-    Method("presence", "naive-boosting", _NAIVE, _NAIVE_MEAN, {"rule": "mean"}, _MEANS),
+    Method("presence", "naive-boosting", _NAIVE, _NAIVE_MEAN, {"rule": "mean"}, _MEAN_RULES),
     Method("presence", "naive-logistic", _NAIVE, _NAIVE_MEAN,
-           {"estimator": _LOGISTIC, "rule": "mean"}, {"estimator__C": (0.1, 1.0), **_MEANS}),
+           {"estimator": _LOGISTIC, "rule": "mean"}, {"estimator__C": (0.1, 1.0), **_MEAN_RULES}),
     Method("presence", "naive-boosting-any", _NAIVE,
            "baseline: rows get their group's label, one positive row makes a group positive",
            {"rule": "any"}, n_classes=2),
     Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000),
+    Method("presence", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -197,6 +228,11 @@ METHODS: tuple[Method, ...] = (
            "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
     Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
            max_rows=5000),
+    Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
+           _ON_MEANS),
+    Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",
+           "baseline: the same shares for every row",
+           {"estimator": "sklearn.dummy:DummyClassifier"}),
 
     Method("measure", "expected-measure", "groupwise.measures:ExpectedMeasureClassifier",
            "boosting, then the decision with the best expected measure (Ye et al. 2012)",
@@ -222,11 +258,17 @@ METHODS: tuple[Method, ...] = (
            "Yao and Doretto 2010", max_rows=50_000),
     Method("transfer", "augmentation", "groupwise.transfer:FeatureAugmentationClassifier",
            "Daume 2007"),
-    Method("transfer", "equal-mass", _WEIGHTED, "baseline: target and source weigh the same"),
-    Method("transfer", "target-only", _WEIGHTED, "baseline: the target's rows alone",
-           {"weighting": "groupwise.transfer:TargetOnly"}),
-    Method("transfer", "union", _WEIGHTED, "baseline: all rows alike",
-           {"weighting": "groupwise.transfer:PooledRows"}),
+    Method("transfer", "equal-mass", _WEIGHTED,
+           "baseline: boosting; target and source weigh the same", _ROWS),
+    Method("transfer", "target-only", _WEIGHTED, "baseline: boosting; the target's rows alone",
+           _ROWS | {"weighting": "groupwise.transfer:TargetOnly"}),
+    Method("transfer", "union", _WEIGHTED, "baseline: boosting; all rows alike",
+           _ROWS | {"weighting": "groupwise.transfer:PooledRows"}),
+
+    *(Method(kind, AUTO, "groupwise.auto:AutoGroupClassifier",
+             "all of these compete, the best few are averaged",
+             {"kind": kind, "time_limit": _AUTO_SECONDS})
+      for kind in ("majority", "presence", "proportions", "measure", "transfer")),
 )
 # fmt: on
 

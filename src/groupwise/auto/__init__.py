@@ -1,0 +1,6 @@
+"""The best model without choosing: every method competes, the best few are averaged."""
+
+from groupwise.auto.choice import Estimate, HeldOutGroups
+from groupwise.auto.estimator import AutoGroupClassifier, AutoGroupRegressor
+
+__all__ = ["AutoGroupClassifier", "AutoGroupRegressor", "Estimate", "HeldOutGroups"]

@@ -1,0 +1,150 @@
+"""Which methods take part in the race, and in which order: cheap and strong ones first."""
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupwise.methods import AUTO, Method, methods_for
+
+__all__ = ["Candidate", "first_candidates", "variants"]
+
+# Of each kind, what is tried first and never dropped: simple methods that are hard to beat, the
+# cheapest first.
+_BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "majority": (
+        ("means-logistic", {}),
+        ("naive-boosting", {"rule": "mean"}),
+        ("naive-boosting", {"rule": "score"}),
+        ("statistics", {}),
+    ),
+    "presence": (
+        ("means-logistic", {}),
+        ("naive-boosting", {"rule": "mean"}),
+        ("naive-boosting", {"rule": "score"}),
+        ("statistics", {}),
+    ),
+    "proportions": (("constant", {}), ("means-logistic", {})),
+    "measure": (("boosted-rows", {}), ("threshold", {})),
+    "transfer": (("target-only", {}), ("equal-mass", {}), ("union", {})),
+    "number": (("constant", {}), ("means-ridge", {})),
+}
+# Slow, and never among the best on the sets that the rule was chosen on.
+_LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}
+_NUMBERS = (
+    Method(
+        "number",
+        "group-boost",
+        "groupwise.gbdt:GroupBoostRegressor",
+        "squared error of the groups' means, on LightGBM",
+        {"trees": "groupwise.boosting:HistTrees"},
+        {"n_estimators": (50, 150)},
+    ),
+    Method(
+        "number",
+        "means-ridge",
+        "groupwise.proportions:GroupMeansRegressor",
+        "baseline: ridge regression on each group's mean",
+    ),
+    Method(
+        "number",
+        "constant",
+        "groupwise.proportions:GroupMeansRegressor",
+        "baseline: the same number for every row",
+        {"estimator": "sklearn.dummy:DummyRegressor"},
+    ),
+    Method(
+        "number",
+        "manifold",
+        "groupwise.proportions:ManifoldAOCRegressor",
+        "AOC-manifold, Chen et al. 2009",
+        search={"width": (0.5, 2.0), "gamma1": (0.01, 1.0)},
+        max_rows=3000,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method with parameters, and its place in the race.
+
+    Attributes
+    ----------
+    method : Method
+    params : dict
+    is_baseline : bool
+        Whether it stays in the race whatever it scores: simple methods, and the kind's preferred.
+    """
+
+    method: Method
+    params: dict[str, Any] = field(default_factory=dict)
+    is_baseline: bool = False
+
+    @property
+    def name(self) -> str:
+        """The method with its parameters.
+
+        Examples
+        --------
+        >>> from groupwise.methods import get_method
+        >>> method = get_method("majority", "sboost", n_rows=9, n_classes=2)
+        >>> Candidate(method, {"gamma": 4.0}).name
+        'sboost(gamma=4.0)'
+        """
+        if not self.params:
+            return self.method.name
+        given = ", ".join(f"{name}={value}" for name, value in self.params.items())
+        return f"{self.method.name}({given})"
+
+    def key(self) -> str:
+        """Everything that makes the fit what it is, as text."""
+        made = [self.method.path, self.method.params, self.params]
+        return json.dumps(made, sort_keys=True, default=repr)
+
+
+def first_candidates(
+    kind: str, *, n_rows: int, n_classes: int, measure: str | None
+) -> tuple[list[list[Candidate]], dict[str, str]]:
+    """The baselines with the kind's preferred method, then the other methods; and who cannot.
+
+    Returns
+    -------
+    tiers : list of list of Candidate
+    not_tried : dict of str to str
+        Methods that do not apply, with the reason.
+    """
+    methods = _methods(kind)
+    reasons = {m.name: m.reason_against(n_rows, n_classes, measure) for m in methods.values()}
+    reasons |= dict.fromkeys(_LEFT_OUT.get(kind, ()), "slow, and never among the best")
+    not_tried = {name: reason for name, reason in reasons.items() if reason is not None}
+    free = [method for name, method in methods.items() if name not in not_tried]
+    first = [
+        Candidate(methods[name], params, is_baseline=True)
+        for name, params in _BASELINES[kind]
+        if name not in not_tried
+    ]
+    named = {candidate.method.name for candidate in first}
+    others = [method for method in free if method.name not in named]
+    first += [Candidate(method, is_baseline=True) for method in others[:1]]
+    return [first, [Candidate(method) for method in others[1:]]], not_tried
+
+
+def variants(candidate: Candidate) -> list[Candidate]:
+    """The settings of the method's small search, but for those it has been tried with."""
+    method, grid = candidate.method, candidate.method.search
+    if not grid:
+        return []
+    default = method.build({}, candidate.params, 0).get_params()
+    settings = [
+        dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
+    ]
+    return [
+        Candidate(method, candidate.params | setting)
+        for setting in settings
+        if any(default[name] != value for name, value in setting.items())
+    ]
+
+
+def _methods(kind: str) -> dict[str, Method]:
+    found = _NUMBERS if kind == "number" else methods_for(kind)
+    return {method.name: method for method in found if method.name != AUTO}

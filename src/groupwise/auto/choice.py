@@ -1,0 +1,218 @@
+"""From a race to one model: the ensemble, its estimate, and the table of all candidates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from groupwise.auto.ensemble import Answer, Truth
+from groupwise.auto.kinds import Ensemble, Kind
+from groupwise.auto.members import Member
+from groupwise.auto.race import Entry, Race
+from groupwise.auto.scaling import mean_interval
+from groupwise.exceptions import GroupDataError
+
+__all__ = [
+    "Choice",
+    "Estimate",
+    "HeldOutGroups",
+    "board",
+    "choose",
+    "cross_fitted_answer",
+    "held_out_groups",
+    "keep_members",
+]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a model is expected to score on new groups.
+
+    Attributes
+    ----------
+    score : float
+        Of the ensemble, with selection and scaling learned on the other folds.
+    low, high : float
+        Its 95 % interval: of new groups like these, the luck of the training set apart.
+    """
+
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The ensemble, before its members are fitted to all rows.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    entries : list of Entry
+        Those chosen, in the order of the ensemble.
+    estimate : Estimate
+    answer : dict of str to ndarray
+        The ensemble's about held-out rows and groups, cross-fitted.
+    n_folds : int
+        That the choice is made by.
+    """
+
+    ensemble: Ensemble
+    entries: list[Entry]
+    estimate: Estimate
+    answer: Answer
+    n_folds: int
+
+
+@dataclass(frozen=True)
+class HeldOutGroups:
+    """What was said of each group when it was held out, by the ensemble and by each candidate.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n_held_out,)
+        Positions among the groups that ``fit`` was given.
+    fold : ndarray of shape (n_held_out,)
+    score : dict of str to ndarray of shape (n_held_out,)
+        By name of the candidate; that of the ensemble, cross-fitted, is ``"auto"``.
+    proba : dict of str to ndarray of shape (n_held_out, n_classes)
+        Class probabilities or shares.
+    seconds : dict of str to float
+        Of one fold.
+    """
+
+    group: NDArray[np.intp]
+    fold: NDArray[np.intp]
+    score: dict[str, NDArray[Any]]
+    proba: dict[str, NDArray[Any]]
+    seconds: dict[str, float]
+
+
+def held_out_groups(
+    kind: Kind, race: Race, choice: Choice, position: NDArray[np.intp]
+) -> HeldOutGroups:
+    """Put together what reports show; ``position`` is that of each group among those given."""
+    truth = race.held_out.truth(choice.n_folds)
+    answers = {"auto": choice.answer}
+    seconds = {"auto": sum(entry.seconds for entry in race.entries) / choice.n_folds}
+    for entry in race.usable(choice.n_folds):
+        answers[entry.candidate.name] = race.held_out.answer(entry, choice.n_folds)
+        seconds[entry.candidate.name] = entry.seconds / len(entry.folds)
+    return HeldOutGroups(
+        position[race.held_out.names(choice.n_folds)],
+        truth.fold_group,
+        {name: kind.score(answer, truth) for name, answer in answers.items()},
+        {name: kind.proba_group(answer, truth) for name, answer in answers.items()},
+        seconds,
+    )
+
+
+def choose(kind: Kind, race: Race) -> Choice:
+    """Choose among the candidates that were judged on the same folds.
+
+    These are all folds, or, where time was short, so many that candidates times folds are the most.
+
+    Raises
+    ------
+    GroupDataError
+        If there is none.
+    """
+    folds = range(race.n_folds, 0, -1)
+    n_folds = max(folds, key=lambda number: number * len(race.usable(number)))
+    usable = race.usable(n_folds)
+    if not usable:
+        reasons = "; ".join(f"{e.candidate.name}: {e.reason or e.state}" for e in race.entries)
+        raise GroupDataError(f"no candidate could be fitted ({reasons})")
+    truth = race.held_out.truth(n_folds)
+    if n_folds == 1:  # its groups were all held out: halves of them learn and judge
+        truth = replace(truth, fold_group=np.arange(truth.groups.n_groups) % 2)
+    answers = [race.held_out.answer(entry, n_folds) for entry in usable]
+    methods = [entry.candidate.method.name for entry in usable]
+    ensemble = kind.fit_ensemble(answers, truth, methods)
+    answer = cross_fitted_answer(kind, answers, truth, methods)
+    estimate = Estimate(*mean_interval(kind.score(answer, truth), _weights(kind, truth)))
+    chosen = [usable[place] for place in ensemble.chosen]
+    return Choice(ensemble, chosen, estimate, answer, n_folds)
+
+
+def cross_fitted_answer(
+    kind: Kind, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+) -> Answer:
+    """What the ensemble says of each fold when it is learned on the others; of one fold, itself."""
+    found: Answer = {}
+    for number in np.unique(truth.fold_group):
+        inside = truth.fold_group == number
+        others = ~inside if not inside.all() else inside
+        outside = [truth.take_answer(answer, others) for answer in answers]
+        ensemble = kind.fit_ensemble(outside, truth.take(others), methods)
+        asked = [truth.take_answer(answers[place], inside) for place in ensemble.chosen]
+        said = ensemble.combine(asked, truth.take(inside).groups)
+        for name, values in said.items():
+            by_row = name.endswith("_row")
+            at = inside[truth.groups.codes] if by_row else inside
+            n = truth.groups.n_rows if by_row else truth.groups.n_groups
+            found.setdefault(name, np.zeros((n, *values.shape[1:])))[at] = values
+    return found
+
+
+def keep_members(choice: Choice, members: Sequence[Member | None]) -> tuple[Ensemble, list[Member]]:
+    """The ensemble of the members that were fitted in time, and these."""
+    kept = [place for place, member in enumerate(members) if member is not None]
+    parts: dict[str, Any] = {"chosen": [choice.ensemble.chosen[place] for place in kept]}
+    if hasattr(choice.ensemble, "scalings"):
+        parts["scalings"] = [choice.ensemble.scalings[place] for place in kept]
+    ensemble = choice.ensemble if len(kept) == len(members) else replace(choice.ensemble, **parts)
+    return ensemble, [member for member in members if member is not None]
+
+
+def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dict[str, Any]]:
+    """One line per candidate, the best score first, and those without one last.
+
+    ``members`` are the names of those that were chosen and fitted to all rows.
+    """
+    chosen = [id(e) for e in choice.entries if e.candidate.name in members]
+    judged = [_judged(kind, race, entry) for entry in race.entries]
+    finished = [values for values in judged if len(values) and not values.isna().all()]
+    best = max(finished, key=lambda values: (len(values), values.mean()))
+    lines = []
+    for entry, values in zip(race.entries, judged, strict=True):
+        line: dict[str, Any] = {
+            "method": entry.candidate.method.name,
+            "params": dict(entry.candidate.params),
+            "score": None,
+            "seconds": entry.seconds,
+            "folds": len(entry.folds),
+            "state": "chosen" if id(entry) in chosen else entry.state,
+            "reason": entry.reason,
+        }
+        if len(values):
+            both = values.index.intersection(best.index)
+            paired = mean_interval((values[both] - best[both]).to_numpy())
+            names = ("score", "low", "high", "difference", "difference_low", "difference_high")
+            line |= dict(zip(names, (*mean_interval(values.to_numpy()), *paired), strict=True))
+            line["loss"] = _loss(kind, race, entry)
+        lines.append(line)
+    return sorted(lines, key=lambda line: np.inf if line["score"] is None else -line["score"])
+
+
+def _judged(kind: Kind, race: Race, entry: Entry) -> pd.Series:
+    """Scores of the groups that were held out, by group."""
+    n_folds = len(entry.folds)
+    if not n_folds or entry.state == "failed":
+        return pd.Series(dtype=float)
+    truth = race.held_out.truth(n_folds)
+    score = kind.score(race.held_out.answer(entry, n_folds), truth)
+    return pd.Series(score, index=truth.groups.names)
+
+
+def _loss(kind: Kind, race: Race, entry: Entry) -> float:
+    n_folds = len(entry.folds)
+    truth = race.held_out.truth(n_folds)
+    return float(np.nanmean(kind.loss(race.held_out.answer(entry, n_folds), truth)))
+
+
+def _weights(kind: Kind, truth: Truth) -> Any:
+    return truth.groups.sizes.astype(float) if kind.counts_rows else None

@@ -1,0 +1,423 @@
+"""Which members are averaged and how: learned from their held-out answers, for each kind.
+
+An answer is a dictionary of arrays: ``proba_group``, ``proba_row``, ``score_row`` or ``y_group``.
+An ensemble is fitted to the held-out answers of all candidates; it knows the positions of those it
+chose, and combines theirs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from groupwise.auto.scaling import Scaling, cross_fitted, is_worse, log_loss
+from groupwise.groups import Groups
+from groupwise.inputs import whole_counts
+from groupwise.losses.base import GroupedLayout
+from groupwise.losses.poisson_binomial import PoissonBinomial
+from groupwise.measures.decision import best_f_cuts
+from groupwise.measures.threshold import best_threshold
+from groupwise.metrics import FBeta, GroupMeasure
+from groupwise.metrics.counts import CountMeasure
+
+__all__ = [
+    "FEW_GROUPS",
+    "Answer",
+    "GroupAverage",
+    "NumberAverage",
+    "RowAverage",
+    "RowDecision",
+    "ShareAverage",
+    "Truth",
+    "best_of_each",
+    "count_loss",
+    "log_odds",
+]
+
+#: One candidate's answers about rows or groups.
+Answer = dict[str, NDArray[Any]]
+
+#: Below so many groups a choice between members is mostly luck: all are averaged.
+FEW_GROUPS = 60
+_N_BEST = 5
+_N_BEST_SHARES = 3
+# How many groups' worth of evidence it takes to move a member's scaling, and the average's: the
+# members differ in what they call a probability, their average is nearly right already.
+_MEMBER_PENALTY = 1.0
+_AVERAGE_PENALTY = 10.0
+# Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
+_ROW_EDGE = 0.01
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of the rows and groups that were held out.
+
+    Attributes
+    ----------
+    y_row : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        Class codes, shares of the group, or numbers.
+    groups : Groups
+    fold_group : ndarray of shape (n_groups,)
+        The fold that held the group out.
+    n_classes : int
+    """
+
+    y_row: NDArray[Any]
+    groups: Groups
+    fold_group: NDArray[np.intp]
+    n_classes: int
+
+    @property
+    def y_group(self) -> NDArray[Any]:
+        return self.y_row[self.groups.first_rows]
+
+    @property
+    def fold_row(self) -> NDArray[np.intp]:
+        return self.fold_group[self.groups.codes]
+
+    def one_hot(self, codes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Classes as zeros and ones."""
+        return np.eye(self.n_classes)[codes]
+
+    def take(self, groups: NDArray[np.bool_]) -> "Truth":
+        """The same for some of the groups."""
+        rows = groups[self.groups.codes]
+        return Truth(
+            self.y_row[rows],
+            Groups(self.groups.codes[rows]),
+            self.fold_group[groups],
+            self.n_classes,
+        )
+
+    def take_answer(self, answer: Answer, groups: NDArray[np.bool_]) -> Answer:
+        """The part of an answer that is about some of the groups."""
+        rows = groups[self.groups.codes]
+        return {k: v[rows if k.endswith("_row") else groups] for k, v in answer.items()}
+
+
+def best_of_each(losses: Sequence[float], methods: Sequence[str]) -> list[int]:
+    """Positions in order of loss, of each method the best only.
+
+    Examples
+    --------
+    >>> best_of_each([0.4, 0.3, 0.2, 0.5], ["a", "b", "b", "c"])
+    [2, 0, 3]
+    """
+    order = sorted(range(len(losses)), key=lambda place: losses[place])
+    first: dict[str, int] = {}
+    for place in order:
+        first.setdefault(methods[place], place)
+    return list(first.values())
+
+
+def log_odds(proba: NDArray[Any]) -> NDArray[Any]:
+    """Scores from probabilities: of two classes log-odds, of more logarithms."""
+    logs = np.log(np.maximum(proba, np.finfo(float).tiny))
+    return logs[:, 1] - logs[:, 0] if proba.shape[1] == 2 else logs
+
+
+def _mean(answers: Sequence[Answer], name: str) -> NDArray[Any]:
+    return np.mean([answer[name] for answer in answers], axis=0)
+
+
+@dataclass(frozen=True)
+class GroupAverage:
+    """The mean of scaled group probabilities, scaled again.
+
+    Every member is scaled on its held-out probabilities; the five with the least log-loss are
+    averaged (all of them where groups are few), and the average is scaled on cross-fitted values,
+    cautiously.
+
+    Attributes
+    ----------
+    chosen : list of int
+    scalings : list of Scaling
+        Of each member chosen.
+    last : Scaling
+        Of their mean.
+    """
+
+    chosen: list[int]
+    scalings: list[Scaling]
+    last: Scaling
+
+    @classmethod
+    def fit(cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]) -> "GroupAverage":
+        """Scale, choose and average."""
+        target, fold = truth.one_hot(truth.y_group), truth.fold_group
+        held_out = [answer["proba_group"] for answer in answers]
+        scaled = [cross_fitted(p, target, fold, penalty=_MEMBER_PENALTY) for p in held_out]
+        losses = [float(log_loss(p, target).mean()) for p in scaled]
+        chosen = best_of_each(losses, methods)
+        if truth.groups.n_groups >= FEW_GROUPS:
+            chosen = chosen[:_N_BEST]
+        average = np.mean([scaled[m] for m in chosen], axis=0)
+        return cls(
+            chosen,
+            [Scaling.fit(held_out[m], target, penalty=_MEMBER_PENALTY) for m in chosen],
+            Scaling.fit(average, target, penalty=_AVERAGE_PENALTY),
+        )
+
+    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
+        """The ensemble's answer from those of the members chosen."""
+        pairs = zip(self.scalings, answers, strict=True)
+        scaled = [scaling.apply(answer["proba_group"]) for scaling, answer in pairs]
+        return {"proba_group": self.last.apply(np.mean(scaled, axis=0))}
+
+
+def count_loss(answer: Answer, truth: Truth) -> NDArray[Any]:
+    """Negative log-likelihood of each group's counts given its rows' probabilities.
+
+    Each class against the rest; of two classes one says it all.
+    """
+    groups = truth.groups
+    counts = whole_counts(truth.y_group * groups.sizes[:, None])
+    layout = GroupedLayout(groups)
+    classes = range(1, truth.n_classes) if truth.n_classes == 2 else range(truth.n_classes)
+    total = np.zeros(groups.n_groups)
+    for code in classes:
+        proba = np.clip(answer["proba_row"][:, code], _ROW_EDGE, 1.0 - _ROW_EDGE)
+        score = layout.to_sorted(np.log(proba) - np.log1p(-proba))
+        total += PoissonBinomial(counts[:, code], layout).log_loss(score)
+    return total / len(classes)
+
+
+def _good_ones(losses: Sequence[NDArray[Any]], methods: Sequence[str]) -> list[int]:
+    """The best three methods, without those that are clearly behind the best."""
+    order = best_of_each([float(np.nanmean(loss)) for loss in losses], methods)[:_N_BEST_SHARES]
+    return [m for m in order if not is_worse(losses[m], losses[order[0]], errors=2.0)]
+
+
+@dataclass(frozen=True)
+class ShareAverage:
+    """The mean shares of the best few by the likelihood of the counts, with one temperature.
+
+    Attributes
+    ----------
+    chosen : list of int
+    last : Scaling
+        Of the mean shares; no bias.
+    """
+
+    chosen: list[int]
+    last: Scaling
+
+    @classmethod
+    def fit(cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]) -> "ShareAverage":
+        """Choose and average."""
+        chosen = _good_ones([count_loss(answer, truth) for answer in answers], methods)
+        average = _mean([answers[m] for m in chosen], "proba_group")
+        last = Scaling.fit(average, truth.y_group, penalty=_AVERAGE_PENALTY, biased=False)
+        return cls(chosen, last)
+
+    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
+        """The ensemble's answer from those of the members chosen."""
+        return {"proba_group": self.last.apply(_mean(answers, "proba_group"))}
+
+
+@dataclass(frozen=True)
+class NumberAverage:
+    """The mean number of the best few by squared error.
+
+    Attributes
+    ----------
+    chosen : list of int
+    """
+
+    chosen: list[int]
+
+    @classmethod
+    def fit(
+        cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> "NumberAverage":
+        """Choose and average."""
+        return cls(_good_ones([(a["y_group"] - truth.y_group) ** 2 for a in answers], methods))
+
+    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
+        """The ensemble's answer from those of the members chosen."""
+        return {"y_group": _mean(answers, "y_group")}
+
+
+@dataclass(frozen=True)
+class RowAverage:
+    """The mean of scaled row probabilities; or one member, where no average is clearly better.
+
+    Attributes
+    ----------
+    chosen : list of int
+    scalings : list of Scaling
+    """
+
+    chosen: list[int]
+    scalings: list[Scaling]
+
+    @classmethod
+    def fit(cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]) -> "RowAverage":
+        """Scale, choose and average the best five by log-loss."""
+        return cls._and_held_out(answers, truth, methods)[0]
+
+    @classmethod
+    def _and_held_out(
+        cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> "tuple[RowAverage, list[NDArray[Any]]]":
+        """The same, with the cross-fitted probabilities of all candidates."""
+        target, fold = truth.one_hot(truth.y_row), truth.fold_row
+        held_out = [answer["proba_row"] for answer in answers]
+        scaled = [cross_fitted(p, target, fold, penalty=_MEMBER_PENALTY) for p in held_out]
+        losses = [float(log_loss(p, target).mean()) for p in scaled]
+        chosen = best_of_each(losses, methods)[:_N_BEST]
+        found = [Scaling.fit(held_out[m], target, penalty=_MEMBER_PENALTY) for m in chosen]
+        return cls(chosen, found), scaled
+
+    @classmethod
+    def fit_unless_worse(
+        cls,
+        answers: Sequence[Answer],
+        truth: Truth,
+        methods: Sequence[str],
+        baselines: Sequence[str],
+    ) -> "RowAverage":
+        """As :meth:`fit`, but the best of the baselines unless the average is clearly better.
+
+        Clearly: fewer errors on held-out rows by one paired standard error, counted by group.
+        """
+        average, scaled = cls._and_held_out(answers, truth, methods)
+        plain = [m for m, name in enumerate(methods) if name in baselines]
+        if not plain:
+            return average
+
+        def errors(proba: NDArray[Any]) -> NDArray[Any]:
+            return truth.groups.sum((proba.argmax(axis=1) != truth.y_row).astype(float))
+
+        wrong = {m: errors(scaled[m]) for m in plain}
+        best = min(plain, key=lambda m: wrong[m].sum())
+        together = errors(np.mean([scaled[m] for m in average.chosen], axis=0))
+        if is_worse(wrong[best], together, errors=1.0):
+            return average
+        target = truth.one_hot(truth.y_row)
+        found = Scaling.fit(answers[best]["proba_row"], target, penalty=_MEMBER_PENALTY)
+        return cls([best], [found])
+
+    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
+        """The ensemble's answer from those of the members chosen."""
+        pairs = zip(self.scalings, answers, strict=True)
+        scaled = [scaling.apply(answer["proba_row"]) for scaling, answer in pairs]
+        return {"proba_row": np.mean(scaled, axis=0)}
+
+
+@dataclass(frozen=True)
+class RowDecision:
+    """Row probabilities averaged and decided for a measure; or the best member's own decision.
+
+    Attributes
+    ----------
+    average : RowAverage or None
+        ``None``: the one member chosen decides.
+    chosen : list of int
+    decision : {"own", "largest", "threshold", "expected"}
+        How scores come about: the member's; log-odds; log-odds less a threshold; log-odds less the
+        cut with the largest expected F of the group.
+    threshold : float
+    may_be_empty : bool
+        Whether groups may be without positives.
+    beta : float
+        Of F.
+    """
+
+    average: RowAverage | None
+    chosen: list[int]
+    decision: str
+    threshold: float = 0.0
+    may_be_empty: bool = True
+    beta: float = 1.0
+
+    @classmethod
+    def fit(
+        cls,
+        answers: Sequence[Answer],
+        truth: Truth,
+        methods: Sequence[str],
+        measure: GroupMeasure,
+    ) -> "RowDecision":
+        """Choose the best member by the measure, unless an average is clearly better."""
+
+        def judged(score_row: NDArray[Any]) -> NDArray[Any]:
+            return measure.of(truth.y_row, score_row, truth.groups)
+
+        own = [judged(answer["score_row"]) for answer in answers]
+        best = int(np.argmax([np.nanmean(values) for values in own]))
+        average, scaled = RowAverage._and_held_out(answers, truth, methods)
+        proba = np.mean([scaled[m] for m in average.chosen], axis=0)
+        together = _best_decision(cls(average, average.chosen, "largest"), proba, truth, measure)
+        if is_worse(-own[best], -judged(together.score(proba, truth.groups)), errors=1.0):
+            return together
+        return cls(None, [best], "own")
+
+    def score(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        """Scores that decide, from averaged probabilities."""
+        score_row = log_odds(proba_row)
+        if self.decision == "threshold":
+            return score_row - self.threshold
+        if self.decision == "expected":
+            cuts = best_f_cuts(
+                expit(score_row), groups, beta=self.beta, may_be_empty=self.may_be_empty
+            )
+            return score_row - cuts.cut[groups.codes]
+        return score_row
+
+    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
+        """The ensemble's answer from those of the members chosen."""
+        if self.average is None:
+            return answers[0]
+        proba_row = self.average.combine(answers, groups)["proba_row"]
+        return {"proba_row": proba_row, "score_row": self.score(proba_row, groups)}
+
+
+def _best_decision(
+    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
+) -> RowDecision:
+    """The decision with the best measure on held-out rows; a threshold is tried fold by fold."""
+    if truth.n_classes > 2 or not isinstance(measure, CountMeasure):
+        return start
+    tuned = _with_threshold(start, proba_row, truth, measure)
+    tried: list[tuple[RowDecision, Callable[[], NDArray[Any]]]] = [
+        (start, lambda: start.score(proba_row, truth.groups)),
+        (tuned, lambda: _cross_decided(start, proba_row, truth, measure)),
+    ]
+    if isinstance(measure, FBeta):
+        without = truth.groups.sum(truth.y_row) == 0
+        counted = measure.without_positives == "count"
+        expected = replace(
+            start,
+            decision="expected",
+            may_be_empty=bool(without.any() and counted),
+            beta=measure.beta,
+        )
+        tried.insert(0, (expected, lambda: expected.score(proba_row, truth.groups)))
+    means = [np.nanmean(measure.of(truth.y_row, score(), truth.groups)) for _, score in tried]
+    return tried[int(np.argmax(means))][0]
+
+
+def _with_threshold(
+    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
+) -> RowDecision:
+    threshold, _ = best_threshold(truth.y_row, log_odds(proba_row), truth.groups, measure)
+    return replace(start, decision="threshold", threshold=threshold)
+
+
+def _cross_decided(
+    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
+) -> NDArray[Any]:
+    """Scores less a threshold that the other folds chose; of one fold, itself."""
+    score_row = np.empty(len(proba_row))
+    for number in np.unique(truth.fold_group):
+        inside = truth.fold_group == number
+        others = ~inside if not inside.all() else inside
+        rows, other_rows = inside[truth.groups.codes], others[truth.groups.codes]
+        tuned = _with_threshold(start, proba_row[other_rows], truth.take(others), measure)
+        score_row[rows] = log_odds(proba_row[rows]) - tuned.threshold
+    return score_row

@@ -1,0 +1,572 @@
+"""The best model that the library can make of a table in the time there is."""
+
+import time
+import warnings
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.auto.candidates import Candidate, first_candidates
+from groupwise.auto.choice import (
+    Estimate,
+    HeldOutGroups,
+    board,
+    choose,
+    held_out_groups,
+    keep_members,
+)
+from groupwise.auto.ensemble import Answer, log_odds
+from groupwise.auto.kinds import (
+    Kind,
+    Labels,
+    Measured,
+    Numbers,
+    Problem,
+    Shares,
+    Transferred,
+    in_canonical_order,
+    labels,
+)
+from groupwise.auto.members import Member
+from groupwise.auto.race import InProcess, Race, Runner, Store
+from groupwise.auto.workers import Workers, affordable_rows
+from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, NumberPredictions, Predictions
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.groups import Groups
+from groupwise.inputs import (
+    check_choice,
+    check_groups,
+    check_labels,
+    check_number,
+    check_shares,
+    class_codes,
+    find_target_rows,
+    split_column,
+)
+from groupwise.metrics import GroupMean, MeasureLike, get_measure, share_error
+from groupwise.model_selection import Splitter
+from groupwise.rules import MajorityVote
+
+__all__ = ["AutoGroupClassifier", "AutoGroupRegressor"]
+
+_KINDS = ("majority", "presence", "proportions", "measure", "transfer")
+
+
+class _AutoMixin:
+    """The race and what is known after it; classifier and regressor alike."""
+
+    _splits_on_categories = True
+    _largest_value = 1e100
+
+    cv: int | Splitter
+    time_limit: float | None
+    n_jobs: int | None
+    folder: str | Path | None
+    random_state: RandomState
+
+    members_: list[Member]
+    estimate_: Estimate
+    not_tried_: dict[str, str]
+    n_groups_used_: int
+    held_out_: HeldOutGroups
+
+    def _check_effort(self) -> None:
+        if isinstance(self.cv, bool) or not isinstance(self.cv, Splitter):
+            check_number("cv", self.cv, "[2, inf)", whole=True)
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, "(0, inf)")
+
+    def _race(self, kind: Kind, given: Problem, *, measure: str | None = None) -> None:
+        """Let candidates compete, and fit those chosen to all rows."""
+        started = time.monotonic()
+        problem, position = in_canonical_order(given)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        tiers, self.not_tried_ = first_candidates(
+            kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
+        )
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if self.time_limit is not None:
+            problem = self._affordable(kind, problem, tiers[0], n_jobs, seed)
+        self.n_groups_used_ = problem.groups.n_groups
+        splits = kind.splits(problem, self.cv, seed)
+        store = None
+        if self.folder is not None:
+            store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
+        runner: Runner
+        if self.time_limit is None and n_jobs == 1:
+            runner = InProcess(kind, problem, splits, seed, store)
+        else:
+            deadline = None if self.time_limit is None else started + self.time_limit
+            runner = Workers(
+                kind, problem, splits, seed, store,
+                n_jobs=n_jobs, time_limit=self.time_limit, deadline=deadline,
+            )  # fmt: skip
+        try:
+            race = Race(kind, problem, splits, runner)
+            race.run(tiers)
+            if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
+                race.runner = InProcess(kind, problem, splits, seed, store)
+                race.entries = race.entries[1:]
+                race.run_tier(tiers[0][:1])
+            choice = choose(kind, race)
+            members = runner.refit(choice.entries)
+        finally:
+            runner.close()
+        self._ensemble, self.members_ = keep_members(choice, members)
+        self._board = board(kind, race, choice, {member.name for member in self.members_})
+        self.estimate_ = choice.estimate
+        if problem.n_classes:
+            self.held_out_ = held_out_groups(kind, race, choice, position)
+        late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
+        self.not_tried_ |= dict.fromkeys(late, "out of time")
+
+    def _affordable(
+        self, kind: Kind, problem: Problem, tier: list[Candidate], n_jobs: int, seed: int
+    ) -> Problem:
+        """As many groups as the first tier can be judged on in time."""
+        assert self.time_limit is not None
+        n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
+        rows = affordable_rows(
+            kind,
+            problem,
+            tier[-1],
+            seconds=self.time_limit,
+            n_fits=max(1, len(tier) * n_folds // n_jobs),
+            seed=seed,
+        )
+        return problem if rows is None else problem.take(rows)
+
+    def _category_columns(self) -> tuple[int, ...]:
+        """Columns that hold codes of categories, where the table had any."""
+        known = vars(self).get("_categories")
+        return () if known is None else known.positions
+
+    def _take_over(self, fitted: Any) -> Self:
+        """What another of this class has learned: a fit that fails on the way leaves no trace."""
+        parameters = self.get_params()  # type: ignore[attr-defined]  # beside BaseEstimator
+        for name, value in vars(fitted).items():
+            if name not in parameters:
+                setattr(self, name, value)
+        return self
+
+    @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """All candidates, the best score first.
+
+        The score of the first flatters it: it is first among many. What the model is worth is
+        ``estimate_``.
+        """
+        check_is_fitted(self)
+        return pd.DataFrame(self._board)
+
+    def _asked(self, rows: Rows, groups: Groups) -> tuple[list[Any], Answer]:
+        """The members' predictions and the ensemble's answer."""
+        found = [member.predictions(rows, groups) for member in self.members_]
+        names = ("proba_group", "proba_row", "score_row", "y_group")
+        answers = [{name: getattr(f, name) for name in names if hasattr(f, name)} for f in found]
+        return found, self._ensemble.combine(answers, groups)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
+    """The best classifier that the library can make of what is known of groups.
+
+    The methods of the library that apply compete on folds of whole groups, cheap and strong ones
+    first; those that cannot win are dropped on the way, and those that lead try their few settings.
+    The best few are averaged, calibrated on held-out groups and fitted again to all groups.
+
+    Parameters
+    ----------
+    kind : {"majority", "presence", "proportions", "measure", "transfer"}, default="majority"
+        What ``y`` says: the class that most rows of the group have; whether at least one row has
+        the second class; the shares of the classes (or rows' labels, of which only the number per
+        group is used); rows' labels, judged by a measure per group; rows' labels in several
+        domains, one of which counts.
+    measure : str, GroupMeasure or callable, default="f1"
+        For ``kind="measure"``.
+    time_limit : float, default=None
+        Seconds for the whole of ``fit``; ``None``: until all candidates have been tried.
+    n_jobs : int, default=None
+        Processes; the model does not depend on it. ``None`` is one.
+    cv : int or splitter, default=5
+        Number of folds of whole groups, or a splitter that holds every group out once.
+    folder : str or path, default=None
+        Finished folds are kept there, and a second call with the same data goes on.
+    group_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the group ids.
+    domain_column : str, default=None
+        Name of the column of a DataFrame ``X`` that holds the domains.
+    target_domain : domain id, default=None
+        For ``kind="transfer"``: the domain that counts.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    members_ : list of Member
+        Those chosen, fitted to all groups.
+    estimate_ : Estimate
+        The score to expect on new groups, with its interval: cross-fitted, so that choosing and
+        calibrating do not flatter it.
+    leaderboard_ : DataFrame
+        All candidates: method, params, score with its 95 % interval, paired difference to the first
+        with its interval, loss, seconds, folds, state and the reason of a failure. The best score
+        of many flatters its owner.
+    held_out_ : HeldOutGroups
+        What the ensemble and each candidate said of every group when it was held out.
+    not_tried_ : dict of str to str
+        Methods that did not take part, with the reason.
+    n_groups_ : int
+    n_groups_used_ : int
+        Groups that took part: fewer only where the time limit is short for the table.
+
+    Notes
+    -----
+    Majority and presence: every candidate's group probabilities are scaled on held-out groups
+    (Platt), the five with the least log-loss are averaged (with fewer than 60 groups all), and the
+    average is scaled again, cautiously. Proportions: the mean of the best three by the likelihood
+    of held-out counts, without those that are clearly behind the best. Measures: the best member's
+    own decision, unless the decided average of the best five is better by a standard error.
+    Transfer: the better of target-only and equal-mass, unless the average of the best five is.
+
+    Answers about rows are the mean over the members whose rows mean something.
+
+    Examples
+    --------
+    >>> from groupwise.auto import AutoGroupClassifier
+    >>> from groupwise.datasets import make_triangle_sessions
+    >>> s = make_triangle_sessions(n_sessions=40, random_state=0)
+    >>> clf = AutoGroupClassifier(cv=2, random_state=0)
+    >>> clf = clf.fit(s.X, s.y, groups=s.groups)  # doctest: +SKIP
+    >>> clf.estimate_  # doctest: +SKIP
+    Estimate(score=0.925, low=0.801, high=0.974)
+    """
+
+    __metadata_request__fit = {"groups": True, "domains": True, "keep_whole": True}  # noqa: RUF012
+    __metadata_request__score = {"groups": True, "domains": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        kind: str = "majority",
+        *,
+        measure: MeasureLike = "f1",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        cv: int | Splitter = 5,
+        folder: str | Path | None = None,
+        group_column: str | None = None,
+        domain_column: str | None = None,
+        target_domain: Hashable | None = None,
+        random_state: RandomState = None,
+    ):
+        self.kind = kind
+        self.measure = measure
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.cv = cv
+        self.folder = folder
+        self.group_column = group_column
+        self.domain_column = domain_column
+        self.target_domain = target_domain
+        self.random_state = random_state
+
+    @property
+    def _kind_name(self) -> str:
+        """Of a fitted model the kind it was fitted to, whatever has been set since."""
+        return self.kind_.name if hasattr(self, "kind_") else self.kind
+
+    @property
+    def _learns_from_groups(self) -> bool:  # type: ignore[override]  # of the kind
+        return self._kind_name != "transfer"
+
+    def _check_parameters(self) -> None:
+        check_choice("kind", self.kind, _KINDS)
+        self._check_effort()
+
+    def _resolve_kind(self) -> Kind:
+        if self.kind == "proportions":
+            return Shares()
+        if self.kind == "measure":
+            return Measured(get_measure(self.measure))
+        return Transferred() if self.kind == "transfer" else Labels(self.kind)
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        domains: Ids = None,
+        keep_whole: ArrayLike | None = None,
+    ) -> Self:
+        """Choose, fit and calibrate.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+            May hold missing values; category columns of a DataFrame are taken as they are.
+        y : array-like of shape (n_rows,) or (n_rows, n_classes)
+            What ``kind`` says.
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+        domains : array-like of shape (n_rows,), default=None
+            For ``kind="transfer"``; may be in ``domain_column``.
+        keep_whole : array-like of shape (n_rows,), default=None
+            Coarser ids that no fold may divide, for example users who have several sessions each.
+
+        Returns
+        -------
+        self : AutoGroupClassifier
+        """
+        self._check_parameters()
+        kind = self._resolve_kind()
+        trial = type(self)(**self.get_params(deep=False))
+        problem = trial._checked_problem(kind, X, y, groups, domains)
+        problem = _with_whole(problem, keep_whole)
+        name = self.measure if isinstance(self.measure, str) else None
+        trial._race(kind, problem, measure=name if self.kind == "measure" else None)
+        trial.kind_, trial.target_domain_ = kind, self.target_domain
+        return self._take_over(trial)
+
+    def _checked_problem(
+        self, kind: Kind, X: MatrixLike, y: ArrayLike, groups: Ids, domains: Ids
+    ) -> Problem:
+        """Check training data and store what every fitted model knows of them."""
+        X, domains = split_column(
+            X, self.domain_column, domains, name="domain", required=self.kind == "transfer"
+        )
+        X, groups = self._groups_to_fit(X, groups)
+        if isinstance(kind, Transferred) and domains is None:
+            warnings.warn(
+                "AutoGroupClassifier.fit got no domains and takes every row for one of the target: "
+                "were they lost on the way? Pass domains=, or domain_column= with the ids in X",
+                GroupsLostWarning,
+                stacklevel=3,
+            )
+        codes: NDArray[Any]
+        if isinstance(kind, Shares):
+            shares = check_shares(self, X, y, groups)
+            rows, encoded, classes = shares.X, shares.groups, shares.classes
+            codes = encoded.spread(shares.shares_group)
+        else:
+            alike = isinstance(kind, Labels)
+            data = check_labels(self, X, y, groups, one_label_per_group=alike)
+            rows, encoded, classes, codes = data.X, data.groups, data.classes, data.y_row
+        self._check_classes(kind, len(classes))
+        self.classes_ = classes
+        self._remember_groups(groups, encoded)
+        domain_codes = None
+        if isinstance(kind, Transferred):
+            domain_codes = _domain_codes(domains, self.target_domain, encoded.n_rows)
+        categories = self._category_columns()
+        return Problem(rows, codes, encoded, len(classes), categories, domain_codes)
+
+    def _check_classes(self, kind: Kind, n_classes: int) -> None:
+        if n_classes > 2 and kind.name == "presence":
+            raise GroupDataError(
+                "Only binary classification is supported. The target has "
+                f"{n_classes} classes, kind='presence' is for two"
+            )
+        if n_classes > 2 and isinstance(kind, Measured) and not kind.measure.multiclass:
+            raise GroupDataError(f"{kind.measure!r} is for two classes, y holds {n_classes}")
+
+    @property
+    def _decides_per_group(self) -> bool:  # type: ignore[override]  # of the members
+        members = getattr(self, "members_", ())
+        decided = any(getattr(m.estimator, "_decides_per_group", False) for m in members)
+        return decided or getattr(getattr(self, "_ensemble", None), "decision", "") == "expected"
+
+    def _checked(self, X: MatrixLike, groups: Ids, *, about_groups: bool = False) -> Any:
+        check_is_fitted(self)
+        X, _ = split_column(X, self.domain_column, None, name="domain", required=False)
+        return super()._checked(X, groups, about_groups=about_groups)
+
+    def _learn(self, data: Any) -> None:
+        raise NotImplementedError  # fit does it all
+
+    def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
+        found, said = self._asked(rows, groups)
+        proba_row = said.get("proba_row")
+        if proba_row is None:
+            proba_row = self._rows_of(found)
+        score_row = said["score_row"] if "score_row" in said else log_odds(proba_row)
+        code_row = labels(score_row)
+        proba_group = said.get("proba_group")
+        if proba_group is None:
+            proba_group = MajorityVote().count(code_row, proba_row, groups)
+        return Predictions(self.classes_, groups, score_row, proba_row, proba_group, code_row)
+
+    def _rows_of(self, found: list[Any]) -> NDArray[Any]:
+        """The mean over members whose rows mean something; over all, if there are none."""
+        telling = [f for f, member in zip(found, self.members_, strict=True) if member.explains]
+        return np.mean([f.proba_row for f in telling or found], axis=0)
+
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        found = self._predictions(rows, groups)
+        return found.score_row, found.proba_row
+
+    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._predictions(rows, groups).proba_group
+
+    def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
+        return labels(score_row)
+
+    def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None, domains: Ids = None) -> float:
+        """How well groups are predicted, or rows of the target domain.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,) or (n_rows, n_classes)
+            As in ``fit``.
+        groups : array-like of shape (n_rows,), default=None
+        domains : array-like of shape (n_rows,), default=None
+            For transfer: rows of other domains do not count. ``None``: all are of the target.
+
+        Returns
+        -------
+        score : float
+            What ``estimate_`` estimates.
+        """
+        if not isinstance(getattr(self, "kind_", None), Transferred):
+            return super().score(X, y, groups)
+        features, domains = split_column(
+            X, self.domain_column, domains, name="domain", required=False
+        )
+        predicted = self.predict(features, groups)
+        encoded = None if domains is None else check_groups(domains, len(predicted), name="domains")
+        counted = find_target_rows(encoded, self.target_domain_, len(predicted))
+        return float(accuracy_score(np.asarray(y)[counted], predicted[counted]))
+
+    def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
+        groups = predictions.groups
+        if isinstance(self.kind_, Shares):
+            classes = self.classes_
+            return 1.0 - share_error(y, predictions.proba_group, groups, classes=classes)
+        if isinstance(self.kind_, Measured):
+            codes = class_codes(y, self.classes_, groups)
+            return GroupMean()(self.kind_.measure(codes, predictions.score_row, groups))
+        return super()._judge(predictions, y)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._kind_name != "presence"
+        return tags
+
+
+class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
+    """The best regressor that the library can make of groups' means or totals.
+
+    As :class:`AutoGroupClassifier`: the mean of the best three by squared error on held-out groups,
+    without those that are clearly behind the best.
+
+    Parameters
+    ----------
+    target : {"mean", "total"}, default="mean"
+        What ``y`` says of a group, and what :meth:`predict_groups` predicts.
+    time_limit, n_jobs, cv, folder, group_column, random_state
+        As in :class:`AutoGroupClassifier`.
+
+    Attributes
+    ----------
+    members_, estimate_, leaderboard_, not_tried_, n_groups_
+        As in :class:`AutoGroupClassifier`; scores are one less the squared error over the variance
+        of the groups' numbers, whose mean is R².
+    target_ : str
+    """
+
+    __metadata_request__fit = {"groups": True, "keep_whole": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        target: str = "mean",
+        *,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        cv: int | Splitter = 5,
+        folder: str | Path | None = None,
+        group_column: str | None = None,
+        random_state: RandomState = None,
+    ):
+        self.target = target
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.cv = cv
+        self.folder = folder
+        self.group_column = group_column
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        keep_whole: ArrayLike | None = None,
+    ) -> Self:
+        """Choose and fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
+            numbers serve too.
+        groups : array-like of shape (n_rows,), default=None
+        keep_whole : array-like of shape (n_rows,), default=None
+            Coarser ids that no fold may divide.
+
+        Returns
+        -------
+        self : AutoGroupRegressor
+        """
+        self._check_effort()
+        trial = type(self)(**self.get_params(deep=False))
+        problem = _with_whole(trial._checked_problem(X, y, groups), keep_whole)
+        trial._race(Numbers(self.target), problem)
+        return self._take_over(trial)
+
+    def _checked_problem(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Problem:
+        """Check training data and store what every fitted model knows of them."""
+        data = self._check_training(X, y, groups)
+        of_group = data.total_group if self.target == "total" else data.mean_group
+        y_row = data.groups.spread(of_group)
+        return Problem(data.X, y_row, data.groups, 0, self._category_columns())
+
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return np.mean([f.y_row for f in self._asked(rows, groups)[0]], axis=0)
+
+    def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
+        found, said = self._asked(rows, groups)
+        return NumberPredictions(groups, np.mean([f.y_row for f in found], axis=0), said["y_group"])
+
+
+def _with_whole(problem: Problem, keep_whole: ArrayLike | None) -> Problem:
+    """The problem with coarser ids that no fold divides."""
+    if keep_whole is None:
+        return problem
+    whole = check_groups(keep_whole, problem.n_rows, name="keep_whole")
+    return replace(problem, keep_whole=whole.codes)
+
+
+def _domain_codes(domains: Ids, target_domain: Any, n_rows: int) -> NDArray[np.intp]:
+    """Codes of the domains, the target first."""
+    if domains is None:
+        return np.zeros(n_rows, np.intp)
+    encoded = check_groups(domains, n_rows, name="domains")
+    is_target = find_target_rows(encoded, target_domain, n_rows)
+    return np.where(is_target, 0, 1 + encoded.codes)

@@ -1,0 +1,385 @@
+"""What differs by what is known of groups: folds, losses, scores, and how members are combined."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from groupwise._typing import Rows
+from groupwise.auto.ensemble import (
+    Answer,
+    GroupAverage,
+    NumberAverage,
+    RowAverage,
+    RowDecision,
+    ShareAverage,
+    Truth,
+    count_loss,
+    log_odds,
+)
+from groupwise.auto.scaling import Scaling, log_loss
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups
+from groupwise.metrics import GroupMeasure
+from groupwise.model_selection import Splitter, split_whole_groups
+from groupwise.rules import MajorityVote
+
+__all__ = [
+    "Ensemble",
+    "Kind",
+    "Labels",
+    "Measured",
+    "Numbers",
+    "Problem",
+    "Shares",
+    "Split",
+    "Transferred",
+    "in_canonical_order",
+    "labels",
+]
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Ensemble = GroupAverage | ShareAverage | NumberAverage | RowAverage | RowDecision
+
+_BLOCK = 65_536  # rows that are looked at at a time
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked training data of any kind.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
+        Categories as codes.
+    y : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        Class codes, the group's shares, or the group's number.
+    groups : Groups
+        Named 0, 1, ...
+    n_classes : int
+        0 for numbers.
+    categories : tuple of int
+        Columns of ``X`` that hold codes of categories.
+    domains : ndarray of shape (n_rows,), default=None
+        Codes; the target's is 0.
+    keep_whole : ndarray of shape (n_rows,), default=None
+        Coarser ids that no fold divides.
+    """
+
+    X: Rows
+    y: NDArray[Any]
+    groups: Groups
+    n_classes: int
+    categories: tuple[int, ...] = ()
+    domains: NDArray[np.intp] | None = None
+    keep_whole: NDArray[np.intp] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.groups.n_rows
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Columns of ``X`` that are no categories."""
+        return tuple(c for c in range(self.X.shape[1]) if c not in self.categories)
+
+    def take(self, rows: NDArray[np.intp]) -> "Problem":
+        """The same for some of the rows; groups keep their names."""
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            groups=Groups(self.groups.names[self.groups.codes[rows]]),
+            domains=None if self.domains is None else self.domains[rows],
+            keep_whole=None if self.keep_whole is None else self.keep_whole[rows],
+        )
+
+
+def in_canonical_order(problem: Problem) -> tuple[Problem, NDArray[np.intp]]:
+    """Rows and groups in an order that depends on what they hold alone.
+
+    Folds are drawn and members fitted in this order: the same data give the same model, whatever
+    the order of rows and the names of groups.
+
+    Returns
+    -------
+    ordered : Problem
+    group : ndarray of shape (n_groups,)
+        Position in the given groups of each group.
+    """
+    key, groups = _row_key(problem), problem.groups
+    by_key = np.lexsort((key, groups.codes))
+    least = key[by_key][groups.offsets[:-1]]
+    group = np.lexsort((groups.sizes, least))
+    rank = np.empty(groups.n_groups, dtype=np.intp)
+    rank[group] = np.arange(groups.n_groups)
+    order = np.lexsort((key, rank[groups.codes]))
+    ordered = replace(problem, groups=Groups(rank[groups.codes])).take(order)
+    if ordered.keep_whole is None:
+        return ordered, group
+    first = Groups(ordered.keep_whole).first_rows  # coarse ids by their first group
+    renamed = np.argsort(np.argsort(first))
+    return replace(ordered, keep_whole=Groups(ordered.keep_whole).spread(renamed)), group
+
+
+def _row_key(problem: Problem) -> NDArray[np.float64]:
+    """A number that differs between different rows, almost surely."""
+    X, n_rows = problem.X, problem.n_rows
+    rng = np.random.RandomState(0)
+    direction, gap = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[1])
+    y_row = problem.y.reshape(n_rows, -1).astype(float)
+    key = (y_row * rng.normal(size=y_row.shape[1])).sum(axis=1)
+    if problem.domains is not None:
+        key += rng.normal() * (problem.domains == 0)
+    if issparse(X):
+        return key + np.asarray(X @ direction)
+    for start in range(0, n_rows, _BLOCK):
+        part = X[start : start + _BLOCK]
+        missing = np.isnan(part)
+        key[start : start + _BLOCK] += np.where(missing, gap, part * direction).sum(axis=1)
+    return key
+
+
+def labels(score_row: NDArray[Any]) -> NDArray[np.intp]:
+    """Class codes from scores: their sign, or the largest."""
+    if score_row.ndim == 1:
+        return (score_row > 0).astype(np.intp)
+    return score_row.argmax(axis=1)
+
+
+class Kind(ABC):
+    """What the automatic choice has to know of a kind of supervision."""
+
+    #: As in the table of methods.
+    name: ClassVar[str]
+    #: Parts of a prediction that are kept of held-out rows.
+    keeps: ClassVar[tuple[str, ...]]
+    #: What a score is the mean of.
+    score_name: ClassVar[str]
+    #: Whether a group counts as often as it has rows.
+    counts_rows: ClassVar[bool] = False
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What estimators' constructors are told."""
+        return {}
+
+    def ids(self, problem: Problem) -> dict[str, Any]:
+        """What ``fit`` is given besides rows and targets."""
+        return {"groups": problem.groups}
+
+    def counted_rows(self, problem: Problem) -> NDArray[np.intp]:
+        """Rows that are held out in turn."""
+        return np.arange(problem.n_rows)
+
+    def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
+        """Folds of whole groups; a number is lowered where there are fewer groups."""
+        groups, whole = problem.groups, problem.keep_whole
+        if isinstance(cv, int):
+            n_whole = groups.n_groups if whole is None else len(np.unique(whole))
+            if n_whole < 2:
+                raise GroupDataError(
+                    "the automatic choice needs two groups, to learn from one and be judged on the "
+                    f"other; there is one (n_samples={problem.n_rows})"
+                )
+            cv = min(cv, n_whole)
+        return split_whole_groups(
+            cv, problem.X, None, groups, keep_whole=whole, stratify=False, random_state=seed
+        )
+
+    def proba_group(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        """Class probabilities or shares of groups; where rows are labelled, their votes."""
+        if "proba_group" in answer:
+            return answer["proba_group"]
+        proba_row = answer["proba_row"]
+        code_row = labels(answer.get("score_row", log_odds(proba_row)))
+        return MajorityVote().count(code_row, proba_row, truth.groups)
+
+    @abstractmethod
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        """The loss of each group by which candidates are told apart during the race."""
+
+    @abstractmethod
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        """The score of each group, the larger the better; NaN leaves a group out."""
+
+    @abstractmethod
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> Ensemble:
+        """Choose among the candidates and combine them, from their held-out answers."""
+
+
+@dataclass(frozen=True)
+class Labels(Kind):
+    """One class per group: majority or presence."""
+
+    name: str  # type: ignore[misc]  # of the two
+
+    keeps: ClassVar[tuple[str, ...]] = ("proba_group",)
+    score_name: ClassVar[str] = "share of groups predicted right"
+
+    def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
+        if problem.keep_whole is not None or not isinstance(cv, int):
+            return super().splits(problem, cv, seed)
+        groups = problem.groups
+        rarest = int(np.bincount(problem.y[groups.first_rows]).min())
+        if rarest < 2:
+            raise GroupDataError(
+                "the automatic choice needs two groups of each class, to learn from one and be "
+                f"judged on the other; the rarest class has {rarest}"
+            )
+        return split_whole_groups(
+            min(cv, rarest), problem.X, problem.y, groups, stratify=True, random_state=seed
+        )
+
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        target = truth.one_hot(truth.y_group)
+        scaling = Scaling.fit(answer["proba_group"], target, penalty=1.0)
+        return log_loss(scaling.apply(answer["proba_group"]), target)
+
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return (answer["proba_group"].argmax(axis=1) == truth.y_group).astype(float)
+
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> GroupAverage:
+        return GroupAverage.fit(answers, truth, methods)
+
+
+@dataclass(frozen=True)
+class Shares(Kind):
+    """Shares of the classes in each group."""
+
+    name: ClassVar[str] = "proportions"
+    keeps: ClassVar[tuple[str, ...]] = ("proba_group", "proba_row")
+    score_name: ClassVar[str] = "1 - mean error of the groups' shares"
+
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return count_loss(answer, truth)
+
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return 1.0 - 0.5 * np.abs(answer["proba_group"] - truth.y_group).sum(axis=1)
+
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> ShareAverage:
+        return ShareAverage.fit(answers, truth, methods)
+
+
+@dataclass(frozen=True)
+class Measured(Kind):
+    """Labelled rows; a measure of each group counts."""
+
+    measure: GroupMeasure
+
+    name: ClassVar[str] = "measure"
+    keeps: ClassVar[tuple[str, ...]] = ("score_row", "proba_row")
+    score_name: ClassVar[str] = "mean over groups of the measure"
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"measure": self.measure}
+
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return 1.0 - self.score(answer, truth)
+
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return self.measure.of(truth.y_row, answer["score_row"], truth.groups)
+
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> RowDecision:
+        return RowDecision.fit(answers, truth, methods, self.measure)
+
+
+@dataclass(frozen=True)
+class Transferred(Kind):
+    """Labelled rows of several domains; those of one count."""
+
+    name: ClassVar[str] = "transfer"
+    keeps: ClassVar[tuple[str, ...]] = ("proba_row",)
+    score_name: ClassVar[str] = "share of the target's rows predicted right"
+    counts_rows: ClassVar[bool] = True
+
+    #: An average has to be clearly better than the best of these.
+    baselines: ClassVar[tuple[str, ...]] = ("target-only", "equal-mass")
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"target_domain": 0}
+
+    def ids(self, problem: Problem) -> dict[str, Any]:
+        return {"domains": problem.domains}
+
+    def counted_rows(self, problem: Problem) -> NDArray[np.intp]:
+        assert problem.domains is not None
+        return np.flatnonzero(problem.domains == 0)
+
+    def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
+        """Folds of the target's groups; a source row trains unless its group is being tested."""
+        rows = self.counted_rows(problem)
+        target = problem.take(rows)
+        one_each = bool((target.y == target.y[target.groups.first_rows][target.groups.codes]).all())
+        inside = Labels("majority") if one_each and target.keep_whole is None else None
+        folds = (
+            super().splits(target, cv, seed)
+            if inside is None
+            else inside.splits(_with_two_of_each(target), cv, seed)
+        )
+        whole = problem.groups.codes if problem.keep_whole is None else problem.keep_whole
+        splits = []
+        for _, test in folds:
+            tested = np.unique(whole[rows[test]])
+            splits.append((np.flatnonzero(~np.isin(whole, tested)), rows[test]))
+        return splits
+
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        target = truth.one_hot(truth.y_row)
+        scaling = Scaling.fit(answer["proba_row"], target, penalty=1.0)
+        return truth.groups.mean(log_loss(scaling.apply(answer["proba_row"]), target))
+
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        right = answer["proba_row"].argmax(axis=1) == truth.y_row
+        return truth.groups.mean(right.astype(float))
+
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> RowAverage:
+        return RowAverage.fit_unless_worse(answers, truth, methods, self.baselines)
+
+
+def _with_two_of_each(target: Problem) -> Problem:
+    """The target's rows with codes of the classes it has."""
+    return replace(target, y=np.unique(target.y, return_inverse=True)[1])
+
+
+@dataclass(frozen=True)
+class Numbers(Kind):
+    """A number of each group: the mean or total of its rows."""
+
+    target: str
+
+    name: ClassVar[str] = "number"
+    keeps: ClassVar[tuple[str, ...]] = ("y_group",)
+    score_name: ClassVar[str] = "1 - squared error over the variance of the groups' numbers"
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"target": self.target}
+
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return (answer["y_group"] - truth.y_group) ** 2
+
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        variance = float(np.var(truth.y_group))
+        return 1.0 - self.loss(answer, truth) / (variance if variance > 0 else 1.0)
+
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> NumberAverage:
+        return NumberAverage.fit(answers, truth, methods)

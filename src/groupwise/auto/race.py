@@ -1,0 +1,339 @@
+"""The race of candidates over folds: who runs when, who is dropped, and what is kept on disk."""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from threadpoolctl import threadpool_limits
+
+import groupwise
+from groupwise.auto.candidates import Candidate, variants
+from groupwise.auto.ensemble import FEW_GROUPS, Answer, Truth, best_of_each
+from groupwise.auto.kinds import Kind, Problem, Split
+from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer
+from groupwise.auto.scaling import is_worse
+from groupwise.files import atomic_write
+from groupwise.groups import Groups
+from groupwise.kernels import share_kernels
+
+__all__ = ["Entry", "HeldOut", "InProcess", "Race", "Runner", "Store"]
+
+logger = logging.getLogger("groupwise.auto")
+
+# As many as are averaged: who is clearly behind the last of them cannot be among them.
+_N_BEST = 5
+# So many methods' settings are searched.
+_N_SEARCHED = 3
+
+
+@dataclass
+class Entry:
+    """A candidate and how far it has come.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    folds : dict of int to FoldAnswer
+    state : str
+        ``"running"``, ``"finished"``, ``"dropped"``, ``"failed"`` or ``"out of time"``.
+    reason : str
+        Why it failed.
+    """
+
+    candidate: Candidate
+    folds: dict[int, FoldAnswer] = field(default_factory=dict)
+    state: str = "running"
+    reason: str = ""
+
+    @property
+    def seconds(self) -> float:
+        return sum(fold.seconds for fold in self.folds.values())
+
+    def seconds_of_all(self, n_folds: int) -> float:
+        """What a fit to all rows will take, if time grows with the rows."""
+        return self.seconds / len(self.folds) * n_folds / (n_folds - 1)
+
+    def fail(self, reason: str) -> None:
+        """Leave the race."""
+        self.state, self.reason = "failed", reason
+        logger.info("%s failed: %s", self.candidate.name, reason)
+
+
+class HeldOut:
+    """Answers about held-out rows, put together from folds."""
+
+    def __init__(self, kind: Kind, problem: Problem, splits: Sequence[Split]):
+        rows = kind.counted_rows(problem)
+        groups = Groups(problem.groups.codes[rows])
+        self._rows_of = [np.searchsorted(rows, test) for _, test in splits]
+        fold_group = np.full(groups.n_groups, -1)
+        n_held = np.zeros(groups.n_groups, np.intp)
+        for number, places in enumerate(self._rows_of):
+            tested = np.unique(groups.codes[places])
+            fold_group[tested] = number
+            n_held[tested] += 1
+        if (n_held != 1).any():
+            raise ValueError("cv must hold every group out exactly once")
+        y = problem.y[rows]
+        self._truth = Truth(y, groups, fold_group, problem.n_classes)
+        self._names = problem.groups.names[groups.names]
+
+    def truth(self, n_folds: int) -> Truth:
+        """What is known of the groups of the first folds."""
+        return self._truth.take(self._truth.fold_group < n_folds)
+
+    def answer(self, entry: Entry, n_folds: int) -> Answer:
+        """One candidate's answers about them."""
+        truth, whole = self._truth, {}
+        for name, first in entry.folds[0].answer.items():
+            n = truth.groups.n_rows if name.endswith("_row") else truth.groups.n_groups
+            whole[name] = np.full((n, *first.shape[1:]), np.nan)
+        for number in range(n_folds):
+            rows = self._rows_of[number]
+            for name, values in entry.folds[number].answer.items():
+                at = rows if name.endswith("_row") else np.unique(truth.groups.codes[rows])
+                whole[name][at] = values
+        return truth.take_answer(whole, truth.fold_group < n_folds)
+
+    def names(self, n_folds: int) -> NDArray[np.intp]:
+        """Names of the groups of the first folds, in the order of the answers."""
+        return self._names[self._truth.fold_group < n_folds]
+
+
+class Store:
+    """Finished folds in a folder, one file each, named by everything that makes them what they are.
+
+    Parameters
+    ----------
+    folder : Path
+    digest : str
+        Of the data, the folds and the seed.
+    """
+
+    def __init__(self, folder: Path, digest: str):
+        self.folder, self.digest = folder, digest
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @staticmethod
+    def digest_of(kind: Kind, problem: Problem, splits: Sequence[Split], seed: int) -> str:
+        """A text that differs where anything does that a fold's answer depends on."""
+        digest = hashlib.blake2b(digest_size=16)
+        told = (groupwise.__version__, kind, problem.categories, problem.n_classes, seed)
+        digest.update(repr(told).encode())
+        X: Any = problem.X
+        parts: list[Any] = [X.data, X.indices, X.indptr] if issparse(X) else [X]
+        parts += [problem.y, problem.groups.codes, *(test for _, test in splits)]
+        if problem.domains is not None:
+            parts.append(problem.domains)
+        for part in parts:
+            array = np.ascontiguousarray(part)
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.data)
+        return digest.hexdigest()
+
+    def path(self, candidate: Candidate, fold: int) -> Path:
+        """Where a fold is kept."""
+        told = f"{self.digest} {candidate.key()} {fold}"
+        name = hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+        return self.folder / f"{candidate.method.name}.{name}.npz"
+
+    def get(self, candidate: Candidate, fold: int) -> FoldAnswer | None:
+        """A finished fold, or ``None``."""
+        path = self.path(candidate, fold)
+        if not path.exists():
+            return None
+        with np.load(path, allow_pickle=False) as held:
+            answer = {name: held[name] for name in held.files if not name.startswith(".")}
+            return FoldAnswer(answer, float(held[".seconds"]), str(held[".failed"]))
+
+    def put(self, candidate: Candidate, fold: int, found: FoldAnswer) -> None:
+        """Keep a fold, whole or not at all."""
+        more = {".seconds": np.array(found.seconds), ".failed": np.array(found.failed)}
+        with atomic_write(self.path(candidate, fold)) as part, part.open("wb") as stream:
+            np.savez(stream, **found.answer, **more)  # type: ignore[arg-type]
+
+
+class Runner(Protocol):
+    """What fits candidates: in this process, or in others."""
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether nothing more can be begun."""
+        ...
+
+    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
+        """Run entries on folds; each is left with its answer, or failed, or out of time."""
+        ...
+
+    def expect(self, seconds: Sequence[float]) -> None:
+        """Be told what the fits of the present leaders to all rows will take."""
+        ...
+
+    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
+        """Fit to all rows; ``None`` for what was not done in time."""
+        ...
+
+    def close(self) -> None:
+        """Let everything go."""
+        ...
+
+
+class InProcess:
+    """Fits candidates one after another, without a limit."""
+
+    out_of_time = False
+
+    def __init__(
+        self,
+        kind: Kind,
+        problem: Problem,
+        splits: Sequence[Split],
+        seed: int,
+        store: Store | None,
+    ):
+        self._job = kind, problem, seed
+        self._splits, self._store = splits, store
+        self._current: tuple[int, Fold] | None = None
+
+    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
+        with share_kernels(), threadpool_limits(1):
+            for entry, fold in tasks:
+                found = None if self._store is None else self._store.get(entry.candidate, fold)
+                if found is None:
+                    found = self._fold(fold).answer(entry.candidate)
+                    if self._store is not None:
+                        self._store.put(entry.candidate, fold, found)
+                take_answer(entry, fold, found)
+
+    def expect(self, seconds: Sequence[float]) -> None:
+        """There is no limit."""
+
+    def close(self) -> None:
+        """There is nothing to let go."""
+
+    def _fold(self, number: int) -> Fold:
+        if self._current is None or self._current[0] != number:
+            kind, problem, seed = self._job
+            self._current = number, Fold(kind, problem, self._splits[number], seed)
+        return self._current[1]
+
+    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
+        self._current = None
+        trainer = Trainer(*self._job)
+        with share_kernels(), threadpool_limits(1):
+            return [trainer.fit(entry.candidate) for entry in entries]
+
+
+def take_answer(entry: Entry, fold: int, found: FoldAnswer) -> None:
+    """Give an entry what came of it."""
+    entry.folds[fold] = found
+    if found.failed:
+        del entry.folds[fold]
+        entry.fail(found.failed)
+
+
+class Race:
+    """Tiers of candidates, each over all folds in rounds.
+
+    After a round, candidates that are clearly behind the fifth best leave (baselines stay); the
+    methods that lead then try their settings. Decisions fall between rounds and depend on losses
+    only, never on time or on the number of processes.
+
+    Parameters
+    ----------
+    kind : Kind
+    problem : Problem
+    splits : sequence of (train, test)
+    runner : Runner
+    """
+
+    def __init__(self, kind: Kind, problem: Problem, splits: Sequence[Split], runner: Runner):
+        self.kind, self.n_folds, self.runner = kind, len(splits), runner
+        self.held_out = HeldOut(kind, problem, splits)
+        self.entries: list[Entry] = []
+
+    def run(self, tiers: Sequence[Sequence[Candidate]]) -> None:
+        """Run the tiers, then the settings of the leading methods."""
+        for tier in tiers:
+            self.run_tier(tier)
+        if not self._few_groups:
+            self.run_tier(self._more_settings())
+
+    def run_tier(self, tier: Sequence[Candidate]) -> None:
+        """Run candidates over all folds, as far as time goes."""
+        entries = [Entry(candidate) for candidate in tier]
+        self.entries += entries
+        for fold in range(self.n_folds):
+            running = [entry for entry in entries if entry.state == "running"]
+            if self.runner.out_of_time:
+                break
+            self.runner.run([(entry, fold) for entry in running])
+            if any(e.state == "running" and fold not in e.folds for e in running):
+                break  # the time is over
+            self._after_round(fold + 1)
+        for entry in entries:
+            if entry.state == "running":
+                entry.state = "finished" if len(entry.folds) == self.n_folds else "out of time"
+            if entry.state == "finished":
+                score = self.kind.score(
+                    self.held_out.answer(entry, self.n_folds), self.held_out.truth(self.n_folds)
+                )
+                logger.info(
+                    "%s: %.3f (%.1f s)", entry.candidate.name, np.nanmean(score), entry.seconds
+                )
+
+    def _losses(self, entries: Sequence[Entry], n_folds: int) -> list[NDArray[Any]]:
+        truth = self.held_out.truth(n_folds)
+        return [self.kind.loss(self.held_out.answer(e, n_folds), truth) for e in entries]
+
+    def usable(self, n_folds: int) -> list[Entry]:
+        """Entries with answers on the first folds."""
+        folds = range(n_folds)
+        return [e for e in self.entries if e.state != "failed" and all(f in e.folds for f in folds)]
+
+    def _after_round(self, n_folds: int) -> None:
+        """Say what the leaders will cost at the end, and drop who is clearly behind them."""
+        entries = self.usable(n_folds)
+        if not entries:
+            return
+        losses = self._losses(entries, n_folds)
+        means = [float(np.nanmean(loss)) for loss in losses]
+        order = best_of_each(means, [entry.candidate.method.name for entry in entries])
+        leaders = order if self._few_groups else order[:_N_BEST]
+        self.runner.expect([entries[place].seconds_of_all(self.n_folds) for place in leaders])
+        if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= _N_BEST:
+            self._drop(entries, losses, losses[order[_N_BEST - 1]], n_folds)
+
+    @property
+    def _few_groups(self) -> bool:
+        return self.held_out.truth(self.n_folds).groups.n_groups < FEW_GROUPS
+
+    def _drop(
+        self,
+        entries: Sequence[Entry],
+        losses: Sequence[NDArray[Any]],
+        last: NDArray[Any],
+        n_folds: int,
+    ) -> None:
+        for entry, loss in zip(entries, losses, strict=True):
+            stays = entry.state != "running" or entry.candidate.is_baseline
+            if not stays and is_worse(loss, last, errors=2.0):
+                entry.state = "dropped"
+                logger.info("%s dropped after %d folds", entry.candidate.name, n_folds)
+
+    def _more_settings(self) -> list[Candidate]:
+        entries = self.usable(self.n_folds)
+        if not entries:
+            return []
+        means = [float(np.nanmean(loss)) for loss in self._losses(entries, self.n_folds)]
+        order = best_of_each(means, [e.candidate.method.name for e in entries])
+        found = [variants(entries[place].candidate) for place in order]
+        more = [candidate for some in [s for s in found if s][:_N_SEARCHED] for candidate in some]
+        tried = {entry.candidate.key() for entry in self.entries}
+        return [candidate for candidate in more if candidate.key() not in tried]

@@ -1,0 +1,178 @@
+"""Probabilities put right on what was held out, and how sure a mean is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax, stdtrit
+
+__all__ = ["Scaling", "cross_fitted", "is_worse", "log_loss", "mean_interval"]
+
+# Probabilities are kept this far from 0.
+_EDGE = 1e-6
+# So many rows or groups are enough for a few numbers.
+_ENOUGH = 5000
+
+
+@dataclass(frozen=True)
+class Scaling:
+    r"""Class probabilities made sharper or flatter, and moved: Platt's scaling for any classes.
+
+    .. math:: q_k \propto p_k^a e^{b_k}
+
+    Attributes
+    ----------
+    slope : float
+        a, at least 0.
+    bias : ndarray of shape (n_classes,)
+        b.
+
+    References
+    ----------
+    J. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
+    regularized likelihood methods. Advances in Large Margin Classifiers.
+    """
+
+    slope: float
+    bias: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls, proba: NDArray[Any], target: NDArray[Any], *, penalty: float, biased: bool = True
+    ) -> "Scaling":
+        r"""The likeliest scaling, drawn towards none at all.
+
+        .. math:: \min_{a \ge 0, b} -\sum_{ik} t_{ik} \log q_{ik}
+                  + \frac{\lambda}{2} \big((a - 1)^2 + |b|^2\big)
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n, n_classes)
+        target : ndarray of shape (n, n_classes)
+            The classes as zeros and ones, or shares.
+        penalty : float
+            :math:`\lambda`, above 0.
+        biased : bool, default=True
+            Whether b is free, or 0.
+        """
+        step = -(-len(proba) // _ENOUGH)
+        logs, target = _log(proba[::step]), target[::step]
+        n_classes = logs.shape[1]
+        columns = np.broadcast_to(np.eye(n_classes), (len(logs), n_classes, n_classes))
+        features = logs[:, :, None]
+        if biased:
+            features = np.concatenate([features, columns], axis=2)
+        start = np.zeros(features.shape[2])
+        start[0] = 1.0
+        found = _likeliest(features, target, start, penalty)
+        if found[0] < 0.0:  # the likelihood is concave: its best under a >= 0 has a = 0
+            found = np.zeros(len(start))
+            if biased:
+                found[1:] = _likeliest(columns, target, np.zeros(n_classes), penalty)
+        return cls(float(found[0]), found[1:] if biased else np.zeros(n_classes))
+
+    def apply(self, proba: NDArray[Any]) -> NDArray[Any]:
+        """The scaled probabilities."""
+        return softmax(self.slope * _log(proba) + self.bias, axis=1)
+
+
+def _log(proba: NDArray[Any]) -> NDArray[Any]:
+    return np.log(np.maximum(proba, _EDGE))
+
+
+def _likeliest(
+    features: NDArray[Any], target: NDArray[Any], start: NDArray[Any], penalty: float
+) -> NDArray[Any]:
+    """Weights of a softmax of features (n, n_classes, n_weights), by Newton's method."""
+    n, n_classes, n_weights = features.shape
+    flat = np.ascontiguousarray(features.reshape(-1, n_weights))
+    wanted = target.reshape(-1) @ flat
+
+    def at(weights: NDArray[Any]) -> tuple[NDArray[Any], float]:
+        score = (flat @ weights).reshape(n, n_classes)
+        score = score - score.max(axis=1, keepdims=True)
+        odds = np.exp(score)
+        total = odds.sum(axis=1, keepdims=True)
+        misfit = np.sum(target.sum(axis=1) * np.log(total[:, 0])) - np.sum(target * score)
+        return odds / total, float(misfit + 0.5 * penalty * np.sum((weights - start) ** 2))
+
+    weights = start
+    proba, cost = at(weights)
+    for _ in range(50):
+        gradient = proba.reshape(-1) @ flat - wanted + penalty * (weights - start)
+        weighted = (flat * proba.reshape(-1, 1)).reshape(features.shape)
+        mean = weighted.sum(axis=1)
+        hessian = flat.T @ weighted.reshape(flat.shape) - mean.T @ mean
+        step = np.linalg.solve(hessian + penalty * np.eye(n_weights), gradient)
+        gain = float(gradient @ step)
+        if gain < 1e-9:
+            break
+        size = 1.0
+        while True:
+            trial = weights - size * step
+            proba, trial_cost = at(trial)
+            if trial_cost <= cost - 1e-4 * size * gain or size < 1e-8:
+                break
+            size /= 2.0
+        weights, cost = trial, trial_cost
+    return weights
+
+
+def cross_fitted(
+    proba: NDArray[Any], target: NDArray[Any], fold: NDArray[Any], *, penalty: float
+) -> NDArray[Any]:
+    """Probabilities scaled fold by fold, by what the other folds say; of one fold, by itself."""
+    scaled = np.empty_like(proba)
+    for number in np.unique(fold):
+        inside = fold == number
+        others = ~inside if not inside.all() else inside
+        scaling = Scaling.fit(proba[others], target[others], penalty=penalty)
+        scaled[inside] = scaling.apply(proba[inside])
+    return scaled
+
+
+def log_loss(proba: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+    """Cross-entropy of each line."""
+    return -(target * _log(proba)).sum(axis=1)
+
+
+def is_worse(loss: NDArray[Any], other: NDArray[Any], *, errors: float) -> bool:
+    """Whether losses are larger than others by so many paired standard errors of their mean."""
+    difference = loss - other
+    difference = difference[~np.isnan(difference)]
+    if len(difference) < 2:
+        return False
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return bool(difference.mean() > max(errors * error, 1e-12))
+
+
+def mean_interval(
+    values: NDArray[Any], weights: NDArray[Any] | None = None
+) -> tuple[float, float, float]:
+    """A mean with its 95 % interval; NaN is left out.
+
+    Of zeros and ones Wilson's interval, which is right also near 0 and 1; else Student's, with
+    weights that of a ratio.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [round(value, 3) for value in mean_interval(np.array([1.0, 1.0, 1.0, 0.0]))]
+    [0.75, 0.301, 0.954]
+    """
+    counted = ~np.isnan(values)
+    values = values[counted]
+    weights = np.ones(len(values)) if weights is None else weights[counted]
+    n = len(values)
+    mean = float(np.average(values, weights=weights))
+    if np.isin(values, (0.0, 1.0)).all() and (weights == weights[0]).all():
+        z2 = 1.96**2
+        middle = (mean + z2 / (2 * n)) / (1 + z2 / n)
+        half = np.sqrt(z2 * (mean * (1 - mean) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+        return mean, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+    if n < 2:
+        return mean, -np.inf, np.inf
+    error = np.sqrt(np.sum((weights * (values - mean)) ** 2) * n / (n - 1)) / weights.sum()
+    half = float(stdtrit(n - 1, 0.975) * error)
+    return mean, mean - half, mean + half

@@ -1,0 +1,313 @@
+"""Candidates fitted in processes of their own, which can be stopped."""
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from groupwise.auto.candidates import Candidate
+from groupwise.auto.kinds import Kind, Problem, Split
+from groupwise.auto.members import Member, Trainer
+from groupwise.auto.race import Entry, InProcess, Store, take_answer
+from groupwise.auto.worker import ready_file
+
+__all__ = ["Workers", "affordable_rows"]
+
+_LOOK = 0.01  # seconds between looks at the processes
+_LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
+# One candidate may use so much of the time on one fold.
+_SHARE_OF_ONE = 0.125
+# Of the time there is: for the first tier on a large table, and for the last fits before any of
+# them has been timed.
+_FIRST_TIER = 0.4
+_UNKNOWN_RESERVE = 0.25
+
+
+class _Process:
+    """One worker and what it is doing."""
+
+    def __init__(self, job: Path):
+        self._job = job
+        self.doing: tuple[Any, Path] | None = None
+        self.since = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        # one thread each; found wherever this process has found the package
+        paths = os.pathsep.join(path for path in sys.path if path)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
+        self._is_ready = False
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "groupwise.auto.worker", str(self._job)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        )
+
+    def is_ready(self) -> bool:
+        """Whether tasks can be sent: a start takes seconds, and one that was ended starts again."""
+        if self.process.poll() is not None:
+            if not self._is_ready:
+                raise RuntimeError(f"a process could not be started: {self._last_words()}")
+            self.stop()
+            self._start()
+        elif not self._is_ready:
+            self._is_ready = ready_file(self._job, self.process.pid).exists()
+        return self._is_ready
+
+    def ask(self, what: Any, task: tuple[Any, ...], result: Path) -> None:
+        """Send a task that leaves a file."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
+            pickle.dump(task, self.process.stdin)
+            self.process.stdin.flush()
+        self.doing, self.since = (what, result), time.monotonic()
+
+    def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
+        """Why the task has to be given up, or ``None``; the process is ended then."""
+        reason = None
+        if self.process.poll() is not None:
+            reason = f"its process ended with {self.process.returncode}: {self._last_words()}"
+        elif time.monotonic() - self.since > most_seconds:
+            reason = f"took longer than {most_seconds:.0f} s on one fold"
+        elif self._memory() > most_bytes:
+            reason = f"used more than {most_bytes / 2**30:.1f} GiB"
+        if reason is not None:
+            self.stop()
+        return reason
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip().splitlines()
+        return said[-1] if said else ""
+
+    def _memory(self) -> float:
+        """Resident bytes that are its own; the shared table is mapped, not held."""
+        try:
+            found = psutil.Process(self.process.pid).memory_info()
+        except psutil.NoSuchProcess:
+            return 0.0
+        return float(found.rss - getattr(found, "shared", 0))
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self._errors.close()
+
+
+class Workers:
+    """Runs folds in processes, within a time.
+
+    Parameters
+    ----------
+    kind, problem, splits, seed
+        As in :class:`~groupwise.auto.race.InProcess`.
+    store : Store or None
+        ``None``: folds are kept in a folder of their own until the end.
+    n_jobs : int
+    time_limit : float or None
+        Seconds for all folds and the last fits.
+    deadline : float or None
+        The end of the time, on the clock of ``time.monotonic``.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        problem: Problem,
+        splits: Sequence[Split],
+        seed: int,
+        store: Store | None,
+        *,
+        n_jobs: int,
+        time_limit: float | None,
+        deadline: float | None,
+    ):
+        self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
+        home = Path(self._home.name)
+        self._store = store or Store(home / "folds", "")
+        self._here = InProcess(kind, problem, splits, seed, self._store)
+        self._job, self._n_jobs, self._n_folds = home / "job", n_jobs, len(splits)
+        where = (self._store.folder.absolute(), self._store.digest)
+        joblib.dump((kind, problem, list(splits), seed, *where), self._job)
+        self._processes: list[_Process] = []
+        self._deadline = deadline
+        self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
+        self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
+        self._reserve = 0.0 if time_limit is None else _UNKNOWN_RESERVE * time_limit
+
+    def close(self) -> None:
+        """End all processes and remove what they shared."""
+        for process in self._processes:
+            process.stop()
+        self._home.cleanup()
+
+    def expect(self, seconds: Sequence[float]) -> None:
+        """Keep time for the last fits: so many seconds each, one after another."""
+        if self._deadline is not None:
+            self._reserve = 1.2 * sum(seconds) + 0.2
+
+    @property
+    def out_of_time(self) -> bool:
+        left = np.inf if self._deadline is None else self._deadline - time.monotonic()
+        return bool(left < self._reserve)
+
+    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
+        missing = [task for task in tasks if not self._is_known(*task)]
+        # against the clock the shortest first; else the longest, so that none is left to run alone
+        sign = -1.0 if self._deadline is None else 1.0
+        waiting = deque(sorted(missing, key=lambda task: sign * task[0].seconds))
+        while waiting or any(process.doing for process in self._processes):
+            if self.out_of_time:
+                self._give_up()
+                return
+            for process in self._enough_for(waiting):
+                if process.doing is not None:
+                    self._look_after(process)
+                elif waiting and process.is_ready():
+                    entry, fold = waiting.popleft()
+                    path = self._store.path(entry.candidate, fold)
+                    process.ask((entry, fold), (entry.candidate, fold, None), path)
+            if not self._help_at_the_start(waiting):
+                time.sleep(_LOOK)
+
+    def _help_at_the_start(self, waiting: "deque[tuple[Entry, int]]") -> bool:
+        """Run a baseline here as long as no process has started, which takes seconds."""
+        if not waiting or not waiting[0][0].candidate.is_baseline:
+            return False
+        if any(process.is_ready() for process in self._processes):
+            return False
+        self._here.run([waiting.popleft()])
+        return True
+
+    def _is_known(self, entry: Entry, fold: int) -> bool:
+        """Whether the fold was finished before; the entry has its answer then."""
+        found = self._store.get(entry.candidate, fold)
+        if found is not None:
+            take_answer(entry, fold, found)
+        return found is not None
+
+    def _enough_for(self, waiting: Sequence[Any]) -> list[_Process]:
+        """The processes; one more for each task that waits, up to ``n_jobs``."""
+        free = sum(process.doing is None for process in self._processes)
+        for _ in range(min(len(waiting) - free, self._n_jobs - len(self._processes))):
+            self._processes.append(_Process(self._job))
+        return self._processes
+
+    def _look_after(self, process: _Process) -> None:
+        assert process.doing is not None
+        (entry, fold), path = process.doing
+        if path.exists():
+            self._is_known(entry, fold)
+            process.doing = None
+            return
+        trouble = process.trouble(self._most_seconds, self._most_bytes)
+        if trouble is not None and not path.exists():
+            entry.fail(trouble)
+            process.doing = None
+
+    def _give_up(self) -> None:
+        for process in self._processes:
+            if process.doing is not None:
+                process.stop()
+                process.doing = None
+
+    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
+        """Fit to all rows: side by side, or one after another as long as there is time."""
+        if self._deadline is not None:
+            return self._refit_in_time(entries)
+        files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
+        waiting = deque(zip(entries, files, strict=True))
+        while waiting or any(process.doing for process in self._processes):
+            for process in self._enough_for(waiting):
+                if process.doing is not None:
+                    # one that ended without a file: fitted here, with its error
+                    if process.doing[1].exists() or process.process.poll() is not None:
+                        process.doing = None
+                elif waiting and process.is_ready():
+                    entry, file = waiting.popleft()
+                    process.ask(entry, (entry.candidate, None, file), file)
+            time.sleep(_LOOK)
+        return [
+            joblib.load(file) if file.exists() else self._here.refit([entry])[0]
+            for entry, file in zip(entries, files, strict=True)
+        ]
+
+    def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
+        assert self._deadline is not None
+        members: list[Member | None] = [None] * len(entries)
+        # the quickest first: whatever happens, there is one
+        for place in sorted(range(len(entries)), key=lambda p: entries[p].seconds):
+            expected = time.monotonic() + entries[place].seconds_of_all(self._n_folds)
+            if expected < self._deadline or not any(members):
+                members[place] = self._here.refit([entries[place]])[0]
+        return members
+
+
+def affordable_rows(
+    kind: Kind,
+    problem: Problem,
+    candidate: Candidate,
+    *,
+    seconds: float,
+    n_fits: int,
+    seed: int,
+) -> NDArray[np.intp] | None:
+    """Rows of as many whole groups as the first tier can be run on in time; ``None``: of all.
+
+    A candidate is timed on two small samples of groups, and its time taken to grow with the rows.
+
+    Parameters
+    ----------
+    kind : Kind
+    problem : Problem
+    candidate : Candidate
+        A typical one.
+    seconds : float
+        All there is.
+    n_fits : int
+        How many fits that has to be enough for, one after another.
+    seed : int
+    """
+    if problem.n_rows <= 4 * _LEAST_SAMPLE:
+        return None
+    order = np.random.RandomState(seed).permutation(problem.groups.n_groups)
+    total = np.cumsum(problem.groups.sizes[order])
+
+    def rows_of(n_rows: float) -> NDArray[np.intp]:
+        taken = np.zeros(problem.groups.n_groups, bool)
+        taken[order[: int(np.searchsorted(total, n_rows)) + 1]] = True
+        return np.flatnonzero(taken[problem.groups.codes])
+
+    times, sizes = [], []
+    for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
+        rows = rows_of(size)
+        started = time.perf_counter()
+        with threadpool_limits(1):
+            Trainer(kind, problem.take(rows), seed).fit(candidate)
+        times.append(time.perf_counter() - started)
+        sizes.append(len(rows))
+    per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
+    fixed = max(times[1] - per_row * sizes[1], 0.0)
+    n_rows = (_FIRST_TIER * seconds / n_fits - fixed) / per_row
+    if n_rows >= problem.n_rows:
+        return None
+    return rows_of(max(n_rows, _LEAST_SAMPLE))

@@ -1,0 +1,80 @@
+"""The automatic choice on a table: one model, and what every candidate was found to be worth."""
+
+from typing import Any
+
+import numpy as np
+
+from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
+from groupwise.jobs.job import Job
+from groupwise.jobs.model import TableModel
+from groupwise.jobs.result import FoldResult, GroupResults, Result
+from groupwise.jobs.targets import Targets
+from groupwise.methods import AUTO
+
+__all__ = ["fit_auto"]
+
+
+def fit_auto(
+    job: Job, *, time_limit: float, n_splits: int, n_jobs: int, command: str = ""
+) -> tuple[TableModel, Result, Estimate]:
+    """Let all methods that apply compete for a time, and judge the model that comes of it.
+
+    Parameters
+    ----------
+    job : Job
+    time_limit : float
+        Seconds.
+    n_splits : int
+    n_jobs : int
+        Processes.
+    command : str, default=""
+        For the record.
+
+    Returns
+    -------
+    model : TableModel
+    result : Result
+        Of the automatic choice (cross-fitted) and of every candidate that was judged.
+    estimate : Estimate
+        The score to expect on new groups.
+    """
+    params = {"time_limit": time_limit, "cv": n_splits, "n_jobs": n_jobs}
+    model = job.fit(job.method(AUTO), params)
+    fitted: Any = model.estimator
+    assert isinstance(fitted, AutoGroupClassifier)
+    board = fitted.leaderboard_
+    failed = board[board["state"] == "failed"]
+    left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
+    methods = {name: _folds(name, fitted.held_out_, job.targets) for name in fitted.held_out_.score}
+    del fitted.held_out_  # the result has it
+    about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
+    return model, Result(about, methods, left_out), fitted.estimate_
+
+
+def _folds(name: str, held_out: HeldOutGroups, targets: Targets) -> list[FoldResult]:
+    numbers = np.unique(held_out.fold)
+    return [
+        FoldResult(
+            units=_units(name, held_out, targets, held_out.fold == number),
+            rows={},
+            seconds_fit=held_out.seconds[name],
+        )
+        for number in numbers
+    ]
+
+
+def _units(name: str, held_out: HeldOutGroups, targets: Targets, inside: Any) -> GroupResults:
+    groups, at = targets.groups, held_out.group[inside]
+    y_group = targets.y[groups.first_rows]
+    by_share = targets.y.ndim == 2
+    one_label = not by_share and bool((targets.y == y_group[groups.codes]).all())
+    proba, score = held_out.proba[name][inside], held_out.score[name][inside]
+    return GroupResults(
+        name=[str(group) for group in groups.names[at]],
+        size=groups.sizes[at].tolist(),
+        score=[None if np.isnan(value) else round(float(value), 6) for value in score],
+        predicted=proba.argmax(axis=1).tolist(),
+        proba=proba.round(5).tolist(),
+        truth=y_group[at].tolist() if one_label else None,
+        shares=y_group[at].round(5).tolist() if by_share else None,
+    )

@@ -1,0 +1,184 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, estimator
+from groupwise.auto.candidates import Candidate
+from groupwise.datasets import make_sessions
+from groupwise.datasets.transfer import make_shifted_domains
+from groupwise.exceptions import GroupDataError
+from groupwise.io import load_model, save_model
+from groupwise.methods import Method
+from groupwise.model_selection import WholeGroupKFold
+
+LINE = ["method", "params", "score", "low", "high", "difference", "loss", "seconds", "state"]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.RandomState(3)
+    y_row = rng.randint(2, size=500)
+    X = rng.normal(size=(500, 4)) + 0.8 * y_row[:, None]
+    return make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=3)
+
+
+def fit(data, kind="majority", **options):
+    model = AutoGroupClassifier(kind, random_state=0, **options)
+    return model.fit(data.X, data.y, groups=data.groups)
+
+
+def test_leaderboard(data, cheap_candidates):
+    model = fit(data)
+    board = model.leaderboard_
+    assert set(LINE) <= set(board.columns)
+    assert board["score"].is_monotonic_decreasing and board["difference"].iloc[0] == 0
+    assert (board["low"] <= board["score"]).all() and (board["score"] <= board["high"]).all()
+    chosen = board.loc[board["state"] == "chosen", "method"]
+    assert sorted(chosen) == sorted(member.name for member in model.members_)
+    assert model.not_tried_ == {"slow": "slow"}
+    assert model.estimate_.low < model.estimate_.score < model.estimate_.high
+
+
+def test_rows_order_and_names_make_no_difference(data, cheap_candidates):
+    model = fit(data)
+    order = np.random.RandomState(0).permutation(len(data.X))
+    other = AutoGroupClassifier(random_state=0).fit(
+        data.X[order], data.y[order], groups=[f"g{97 * g % 1009:04d}" for g in data.groups[order]]
+    )
+    np.testing.assert_array_equal(model.predict_proba(data.X), other.predict_proba(data.X))
+    np.testing.assert_array_equal(
+        model.predict_groups_proba(data.X, data.groups),
+        other.predict_groups_proba(data.X, data.groups),
+    )
+    assert model.estimate_ == other.estimate_
+
+
+def test_the_seed_decides(data, cheap_candidates):
+    same = [fit(data).predict_groups_proba(data.X, data.groups) for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+    other = AutoGroupClassifier(random_state=1).fit(data.X, data.y, groups=data.groups)
+    assert not np.array_equal(same[0], other.predict_groups_proba(data.X, data.groups))
+
+
+def test_noise_is_estimated_at_chance(noise, cheap_candidates):
+    X, y, groups = noise
+    model = AutoGroupClassifier(random_state=0).fit(X, y, groups=groups)
+    assert model.estimate_.low < 0.5 < model.estimate_.high
+    proba = model.predict_groups_proba(X, groups)
+    assert np.abs(proba - 0.5).max() < 0.35  # calibrated: it knows that it knows nothing
+
+
+def test_a_failing_candidate_is_reported_and_left_out(data, add_candidates):
+    add_candidates("groupwise.presence:MISVMClassifier", C=-1.0)
+    model = fit(data)
+    line = model.leaderboard_.set_index("method").loc["MISVMClassifier"]
+    assert line["state"] == "failed" and "C must be" in line["reason"]
+    assert "MISVMClassifier" not in [member.name for member in model.members_]
+
+
+def test_all_failing_is_an_error_that_names_them(data, monkeypatch):
+    broken = Candidate(Method("majority", "broken", "groupwise.majority:Nobody", ""))
+    monkeypatch.setattr(estimator, "first_candidates", lambda *_, **__: ([[broken]], {}))
+    with pytest.raises(GroupDataError, match=r"no candidate could be fitted \(broken: Attr"):
+        fit(data)
+
+
+def test_missing_values_and_categories(data, cheap_candidates):
+    X = pd.DataFrame(data.X, columns=list("abcd"))
+    X.loc[::7, "b"] = np.nan
+    X["colour"] = pd.Categorical(np.array(["red", "blue", None])[np.arange(len(X)) % 3])
+    model = AutoGroupClassifier(random_state=0).fit(X, data.y, groups=data.groups)
+    assert np.isfinite(model.predict_proba(X.assign(colour=pd.Categorical(["?"] * len(X))))).all()
+
+
+def test_whole_users_stay_together(data, cheap_candidates):
+    user = np.asarray(data.groups) % 7
+    seen = []
+
+    class Spy(WholeGroupKFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(len(np.unique(groups)))
+            yield from super().split(X, y, groups)
+
+    cv = Spy(2, stratify=False, random_state=0)
+    AutoGroupClassifier(cv=cv).fit(data.X, data.y, groups=data.groups, keep_whole=user)
+    assert seen == [7]
+
+
+@pytest.mark.parametrize("kind", ["presence", "proportions", "measure"])
+def test_other_kinds(data, kind, cheap_candidates, tmp_path):
+    y = data.y if kind == "presence" else np.asarray(data.y_row)
+    model = AutoGroupClassifier(kind, random_state=0).fit(data.X, y, groups=data.groups)
+    found = model.predictions(data.X, data.groups)
+    np.testing.assert_allclose(found.proba_group.sum(axis=1), 1.0)
+    score = model.score(data.X, y, data.groups)
+    assert model.estimate_.low - 0.1 < score <= 1.0
+    for again in (pickle.loads(pickle.dumps(model)), load_model(save_model(model, tmp_path / "m"))):
+        np.testing.assert_array_equal(
+            again.predictions(data.X, data.groups).proba_group, found.proba_group
+        )
+        pd.testing.assert_frame_equal(again.leaderboard_, model.leaderboard_)
+
+
+@pytest.mark.parametrize("kind", ["majority", "proportions", "measure"])
+def test_three_classes(kind, cheap_candidates):
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(45), 6)
+    label = (np.arange(45) % 3)[groups]
+    row = np.where(rng.uniform(size=270) < 0.7, label, rng.randint(3, size=270))
+    X = rng.normal(size=(270, 2)) + 2 * np.eye(3)[row][:, :2]
+    y = np.array(["a", "b", "c"])[label if kind == "majority" else row]
+    model = AutoGroupClassifier(kind, cv=3, random_state=0).fit(X, y, groups=groups)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.score(X, y, groups) > 0.6
+
+
+def test_transfer(cheap_candidates):
+    d = make_shifted_domains(random_state=0)
+    model = AutoGroupClassifier("transfer", target_domain="target", random_state=0)
+    model.fit(d.X, d.y, domains=d.domains)
+    target = np.asarray(d.domains) == "target"
+    expected = np.mean(model.predict(d.X[target]) == np.asarray(d.y)[target])
+    assert model.score(d.X, d.y, domains=d.domains) == expected
+    assert 0.5 < model.estimate_.score <= 1
+
+
+@pytest.mark.parametrize("target", ["mean", "total"])
+def test_regressor(target, tmp_path):
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(200, 3))
+    number = X[:, 0] - 2 * X[:, 1]
+    of_group = pd.Series(number).groupby(groups).transform("mean" if target == "mean" else "sum")
+    model = AutoGroupRegressor(target, cv=2, random_state=0).fit(X, of_group, groups=groups)
+    assert model.leaderboard_["method"].iloc[0] == "means-ridge"
+    assert model.score(X, of_group, groups) > 0.95
+    assert model.estimate_.score > 0.9
+    np.testing.assert_allclose(model.predict(X), number, atol=0.6)
+    again = load_model(save_model(model, tmp_path / "m"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "sum"}, "kind must be"),
+        ({"cv": 1}, "cv must be"),
+        ({"time_limit": 0}, "time_limit must be"),
+    ],
+)
+def test_parameters_that_make_no_sense(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        AutoGroupClassifier(**options).fit(data.X, data.y, groups=data.groups)
+
+
+def test_presence_is_for_two_classes():
+    with pytest.raises(GroupDataError, match="two"):
+        AutoGroupClassifier("presence").fit(np.eye(6), list("abcabc"), groups=np.arange(6))
+
+
+def test_two_groups_of_each_class_are_needed():
+    with pytest.raises(GroupDataError, match="two groups of each class"):
+        AutoGroupClassifier().fit(np.eye(6), [0, 0, 0, 0, 1, 1], groups=[0, 0, 1, 1, 2, 2])

@@ -1,0 +1,54 @@
+"""The automatic choice under the contract, with candidates that fit in milliseconds."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, estimator
+from groupwise.auto.candidates import Candidate
+from groupwise.methods import Method
+from groupwise.testing import parametrize_with_group_checks
+from tests.auto.conftest import cheap
+
+ESTIMATORS = [AutoGroupClassifier(cv=2, random_state=0), AutoGroupRegressor(cv=2, random_state=0)]
+KINDS = [
+    AutoGroupClassifier("measure", measure="accuracy", cv=2, random_state=0),
+    AutoGroupClassifier("transfer", cv=2, random_state=0),
+]
+
+TWO_PROBABILITIES = (
+    "a group's class comes from calibrated probabilities of groups, a row's from those of rows"
+)
+
+
+def of_numbers():
+    path = "groupwise.proportions:GroupMeansRegressor"
+    dummy = {"estimator": "sklearn.dummy:DummyRegressor"}
+    ridge = Candidate(Method("number", "means-ridge", path, ""), is_baseline=True)
+    return [[ridge, Candidate(Method("number", "constant", path, "", dummy))]], {}
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch):
+    def candidates(kind, **_):
+        tiers, _ = of_numbers() if kind == "number" else cheap(kind)
+        return [[candidate for tier in tiers for candidate in tier]], {}
+
+    monkeypatch.setattr(estimator, "first_candidates", candidates)
+
+
+def expected_failures(estimator):
+    if getattr(estimator, "kind", None) == "majority":
+        return {"check_groups_of_one": TWO_PROBABILITIES}
+    return {}
+
+
+# scikit-learn's checks know no groups
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_group_checks([*ESTIMATORS, *KINDS], expected_failed_checks=expected_failures)
+def test_group_contract(estimator, check):
+    check(estimator)

@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+
+from groupwise.auto.choice import cross_fitted_answer
+from groupwise.auto.ensemble import (
+    GroupAverage,
+    NumberAverage,
+    RowAverage,
+    RowDecision,
+    ShareAverage,
+    Truth,
+    count_loss,
+)
+from groupwise.auto.kinds import Labels
+from groupwise.auto.scaling import Scaling
+from groupwise.groups import Groups
+from groupwise.metrics import get_measure
+
+
+def two_columns(proba):
+    return np.column_stack([1 - proba, proba])
+
+
+def truth_of(y, n_folds=5):
+    return Truth(np.asarray(y), Groups(np.arange(len(y))), np.arange(len(y)) % n_folds, 2)
+
+
+def members(y, strengths, seed=0):
+    """Held-out group probabilities: the stronger, the nearer to the label."""
+    rng = np.random.RandomState(seed)
+    scores = [s * (2 * y - 1) + rng.normal(size=len(y)) for s in strengths]
+    return [{"proba_group": two_columns(1 / (1 + np.exp(-score)))} for score in scores]
+
+
+def test_the_five_best_are_chosen_and_of_each_method_one():
+    y = np.random.RandomState(0).randint(2, size=200)
+    answers = members(y, [0.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 2.9])
+    found = GroupAverage.fit(answers, truth_of(y), list("abcdefgb"))
+    assert sorted(found.chosen) == [1, 2, 3, 4, 5] or sorted(found.chosen) == [2, 3, 4, 5, 7]
+    assert len(found.scalings) == 5
+
+
+def test_with_few_groups_all_are_averaged():
+    y = np.random.RandomState(0).randint(2, size=59)
+    found = GroupAverage.fit(members(y, [0.0, 3, 2, 2, 1, 1, 0.5]), truth_of(y), list("abcdefg"))
+    assert sorted(found.chosen) == list(range(7))
+
+
+def test_the_average_by_hand():
+    none = Scaling(1.0, np.zeros(2))
+    flat = Scaling(0.0, np.log([0.25, 0.75]))
+    found = GroupAverage([4, 2], [none, flat], Scaling(2.0, np.zeros(2)))
+    said = found.combine(
+        [{"proba_group": np.array([[0.75, 0.25]])}, {"proba_group": np.array([[0.9, 0.1]])}],
+        Groups([0]),
+    )
+    # mean of (3/4, 1/4) and (1/4, 3/4) is one half each
+    np.testing.assert_allclose(said["proba_group"], [[0.5, 0.5]])
+
+
+def test_the_estimate_of_noise_is_chance():
+    rng = np.random.RandomState(0)
+    kind, scores = Labels("majority"), []
+    for seed in range(4):
+        y = rng.randint(2, size=100)
+        answers = members(y, [0.0] * 12, seed=seed)
+        truth, names = truth_of(y), [str(k) for k in range(12)]
+        own = max(kind.score(answer, truth).mean() for answer in answers)
+        said = cross_fitted_answer(kind, answers, truth, names)
+        scores.append((own, kind.score(said, truth).mean()))
+    flattering, honest = np.mean(scores, axis=0)
+    assert flattering > 0.55
+    assert abs(honest - 0.5) < 0.05
+
+
+def test_shares_leave_out_who_is_clearly_behind():
+    rng = np.random.RandomState(0)
+    groups = Groups(np.repeat(np.arange(60), 10))
+    row = rng.randint(2, size=600)
+    share = groups.mean(row)
+    truth = Truth(groups.spread(two_columns(share)), groups, np.arange(60) % 5, 2)
+
+    def answer(proba_row):
+        return {
+            "proba_row": two_columns(proba_row),
+            "proba_group": two_columns(groups.mean(proba_row)),
+        }
+
+    sure = np.where(row == 1, 0.9, 0.1)
+    good = answer(sure + 0.09 * rng.uniform(-1, 1, size=600))
+    fair = answer(sure + 0.09 * rng.uniform(-1, 1, size=600))
+    constant = answer(np.full(600, 0.5))
+    found = ShareAverage.fit([constant, good, fair], truth, ["constant", "good", "fair"])
+    assert sorted(found.chosen) == [1, 2]
+    assert count_loss(good, truth).mean() < count_loss(constant, truth).mean()
+
+
+def test_the_loss_of_a_count_by_hand():
+    truth = Truth(np.array([[0.5, 0.5]] * 2), Groups([0, 0]), np.zeros(1, np.intp), 2)
+    answer = {"proba_row": two_columns(np.array([0.8, 0.3]))}
+    expected = -np.log(0.8 * 0.7 + 0.2 * 0.3)
+    np.testing.assert_allclose(count_loss(answer, truth), [expected])
+
+
+def test_numbers_are_averaged_over_the_good_ones():
+    rng = np.random.RandomState(0)
+    y = rng.normal(size=50)
+    truth = Truth(y, Groups(np.arange(50)), np.arange(50) % 5, 0)
+    answers = [{"y_group": y + 0.1 * rng.normal(size=50)} for _ in range(4)]
+    answers.append({"y_group": np.zeros(50)})
+    found = NumberAverage.fit(answers, truth, list("abcde"))
+    assert len(found.chosen) <= 3 and 4 not in found.chosen
+    said = found.combine([answers[m] for m in found.chosen], truth.groups)["y_group"]
+    np.testing.assert_allclose(said, np.mean([answers[m]["y_group"] for m in found.chosen], axis=0))
+
+
+def rows_truth(seed=0, n=400):
+    rng = np.random.RandomState(seed)
+    groups = Groups(np.repeat(np.arange(n // 10), 10))
+    y = (rng.uniform(size=n) < 0.3).astype(np.intp)
+    return Truth(y, groups, np.arange(n // 10) % 5, 2), rng
+
+
+def test_a_baseline_stays_unless_the_average_is_clearly_better():
+    truth, rng = rows_truth()
+    y = truth.y_row
+    same = {"proba_row": two_columns(np.where(y == 1, 0.7, 0.3))}
+    noise = {"proba_row": two_columns(rng.uniform(size=len(y)))}
+    found = RowAverage.fit_unless_worse(
+        [same, noise], truth, ["target-only", "b"], ("target-only",)
+    )
+    assert found.chosen == [0]
+    found = RowAverage.fit_unless_worse(
+        [noise, same], truth, ["target-only", "b"], ("target-only",)
+    )
+    assert 1 in found.chosen
+
+
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "ndcg", "matthews"])
+def test_decisions_are_at_least_as_good_as_a_plain_one(measure):
+    truth, rng = rows_truth()
+    y, measure = truth.y_row, get_measure(measure)
+    score = 1.2 * y + rng.normal(size=(3, len(y)))
+    answers = [
+        {"proba_row": two_columns(1 / (1 + np.exp(-s))), "score_row": s - 3.0} for s in score
+    ]  # all decide badly: hardly a row is positive
+    found = RowDecision.fit(answers, truth, list("abc"), measure)
+    assert found.average is not None
+    said = found.combine([answers[m] for m in found.chosen], truth.groups)
+    mean = np.nanmean(measure.of(y, said["score_row"], truth.groups))
+    assert mean > max(np.nanmean(measure.of(y, a["score_row"], truth.groups)) for a in answers)
+
+
+def test_one_member_decides_where_the_average_is_no_better():
+    truth, rng = rows_truth()
+    perfect = {
+        "proba_row": two_columns(truth.y_row.astype(float)),
+        "score_row": 2.0 * truth.y_row - 1,
+    }
+    noise = {"proba_row": two_columns(rng.uniform(size=400)), "score_row": rng.normal(size=400)}
+    found = RowDecision.fit([noise, perfect], truth, list("ab"), get_measure("f1"))
+    assert (found.chosen, found.decision) == ([1], "own")
+    np.testing.assert_array_equal(
+        found.combine([perfect], truth.groups)["score_row"], perfect["score_row"]
+    )

@@ -1,0 +1,70 @@
+"""The automatic choice on a table: what the command line does."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from groupwise.io import load_model, save_model
+from groupwise.jobs import Job, Result, fit_auto, make_supervision
+from groupwise.report import render
+from groupwise.tables import LoadedTable
+
+COLUMNS = {
+    "majority": {"label": "kind"},
+    "presence": {"label": "kind"},
+    "proportions": {"label": "row"},
+    "measure": {"label": "row", "measure": "f1"},
+    "transfer": {"label": "row", "domain": "domain", "target_domain": "new"},
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.RandomState(0)
+    number = np.repeat(np.arange(24), rng.randint(4, 8, 24))
+    label = number % 2
+    row = np.where(rng.rand(label.size) < 0.7, label, rng.randint(2, size=label.size))
+    frame = pd.DataFrame({"x": rng.normal(size=row.size) + row, "z": rng.normal(size=row.size)})
+    frame["colour"] = np.where(row == 0, "red", rng.choice(["red", "blue"], row.size))
+    frame["group"] = [f"g{k:02d}" for k in number]
+    frame["kind"], frame["row"] = [[f"c{k}" for k in codes] for codes in (label, row)]
+    frame["domain"] = np.where(number % 3 == 0, "new", "old")
+    return LoadedTable(frame, "table", "")
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
+    supervision = make_supervision(kind, group="group", **COLUMNS[kind])
+    job = Job.from_table(table, supervision, wanted=["x", "z", "colour"])
+    # no process, no limit: those are in test_workers
+    fit = job.fit
+    monkeypatch.setattr(
+        Job,
+        "fit",
+        lambda _, method, params: fit(method, params | {"time_limit": None, "n_jobs": 1}),
+    )
+    model, result, estimate = fit_auto(job, time_limit=9.0, n_splits=2, n_jobs=2)
+    scores = result.unit_scores()
+    assert "auto" in scores and len(scores) > 1
+    judged = job.targets.take(supervision.judged_rows(job.targets)).groups
+    assert sorted(scores["auto"].index) == sorted(judged.names.tolist())
+    assert result.mean_with_interval("auto", scores["auto"])[0] == pytest.approx(
+        estimate.score, abs=1e-5
+    )
+    # what the report says of a group is said of that group
+    truth = job.targets.y[job.targets.groups.first_rows]
+    of_name = dict(zip(job.targets.groups.names.tolist(), truth.tolist(), strict=True))
+    for units in (fold.units for fold in result.methods["auto"]):
+        if units.truth is not None:
+            assert units.truth == [of_name[name] for name in units.name]
+    again = load_model(save_model(model, tmp_path / "m.skops", result=result.to_json()))
+    one, other = (m.predictions(job.features, job.targets.groups) for m in (model, again))
+    np.testing.assert_array_equal(one.proba_group, other.proba_group)
+    # the score of the job is that of the estimator
+    rows = supervision.judged_rows(job.targets)
+    held = job.targets.take(rows)
+    found = supervision.judge(model.predictions(job.features.iloc[rows], held.groups), held)
+    ids = {"groups": held.groups} | supervision.ids(held)
+    own = model.estimator.score(model.prepare(job.features.iloc[rows]), held.y, **ids)
+    assert supervision.mean_score(found, held.groups.sizes) == pytest.approx(own)
+    assert "auto" in render(Result.from_json(result.to_json(), "result"))

@@ -1,0 +1,162 @@
+"""Processes, time, memory and disk; candidates that fit in milliseconds."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from groupwise.auto import AutoGroupClassifier, race, workers
+from groupwise.auto.kinds import Labels, Problem
+from groupwise.datasets import make_sessions
+from groupwise.groups import Groups
+from tests.auto.conftest import cheap
+
+SLEEPER = """
+import time
+from groupwise.majority import NaiveGroupClassifier
+
+class Sleeper(NaiveGroupClassifier):
+    def _learn(self, data):
+        time.sleep(60)
+
+class Glutton(NaiveGroupClassifier):
+    def _learn(self, data):
+        block = bytearray(2**28)
+        block[::4096] = b"x" * len(block[::4096])
+        time.sleep(60)
+
+class Crasher(NaiveGroupClassifier):
+    def _learn(self, data):
+        import os
+        os._exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(3)
+    y_row = rng.randint(2, size=300)
+    X = rng.normal(size=(300, 4)) + 0.8 * y_row[:, None]
+    return make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=3)
+
+
+@pytest.fixture
+def troublemakers(tmp_path, monkeypatch):
+    (tmp_path / "troublemakers.py").write_text(SLEEPER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "troublemakers:"
+
+
+def fit(data, **options):
+    model = AutoGroupClassifier(cv=2, random_state=0, **options)
+    return model.fit(data.X, data.y, groups=data.groups)
+
+
+def same(one, other, data):
+    answers = (m.predictions(data.X, data.groups) for m in (one, other))
+    first, second = ((p.proba_row, p.proba_group) for p in answers)
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1], second[1])
+    assert one.estimate_ == other.estimate_
+
+
+@pytest.mark.slow
+def test_the_model_does_not_depend_on_the_number_of_processes(data, cheap_candidates):
+    same(fit(data), fit(data, n_jobs=2), data)
+
+
+def test_finished_folds_are_kept_and_the_run_goes_on(data, cheap_candidates, tmp_path, monkeypatch):
+    whole = fit(data, folder=tmp_path / "race")
+    kept = sorted((tmp_path / "race").iterdir())
+    assert len(kept) == 6  # three candidates, two folds
+    for path in kept[1::2]:
+        path.unlink()
+    same(fit(data, folder=tmp_path / "race"), whole, data)
+    # all there: no candidate is fitted on a fold again
+    monkeypatch.setattr(race.Fold, "answer", lambda *_: pytest.fail("fitted again"))
+    same(fit(data, folder=tmp_path / "race"), whole, data)
+
+
+def test_other_data_do_not_go_on(data, cheap_candidates, tmp_path):
+    fit(data, folder=tmp_path)
+    other = make_sessions(data.X, data.y_row, size=5, n_other=(0, 2), random_state=5)
+    fit(other, folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 12
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, tmp_path):
+    script = tmp_path / "run.py"
+    np.savez(tmp_path / "data.npz", X=data.X, y=data.y, groups=data.groups)
+    script.write_text(
+        "import sys, time, numpy as np\n"
+        "from groupwise.auto import AutoGroupClassifier, race, estimator\n"
+        "from tests.auto.conftest import cheap\n"
+        "estimator.first_candidates = lambda kind, **_: cheap(kind)\n"
+        "put = race.Store.put\n"
+        "def slow(*given):\n"
+        "    put(*given); time.sleep(0.2)\n"
+        "race.Store.put = slow\n"
+        f"d = np.load({str(tmp_path / 'data.npz')!r})\n"
+        f"model = AutoGroupClassifier(cv=2, random_state=0, folder={str(tmp_path / 'race')!r})\n"
+        "model.fit(d['X'], d['y'], groups=d['groups'])\n"
+    )
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    process = subprocess.Popen(
+        [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": paths}
+    )
+    until = time.monotonic() + 60
+    while time.monotonic() < until and len(list((tmp_path / "race").glob("*.npz"))) < 2:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    n_kept = len(list((tmp_path / "race").glob("*.npz")))
+    assert 2 <= n_kept < 6
+    same(fit(data, folder=tmp_path / "race"), fit(data), data)
+
+
+@pytest.mark.slow
+def test_candidates_that_run_away_are_left_out(data, add_candidates, troublemakers, monkeypatch):
+    trouble = {"Sleeper": "took longer than 2 s", "Crasher": "ended with 3", "Glutton": "used more"}
+    add_candidates(*(troublemakers + name for name in trouble))
+    monkeypatch.setattr(workers, "_SHARE_OF_ONE", 0.02)
+    memory = type("Memory", (), {"available": 2**28 * 1.2})
+    monkeypatch.setattr(workers.psutil, "virtual_memory", lambda: memory)
+    model = fit(data, time_limit=100.0)
+    board = model.leaderboard_.set_index("method")
+    for name, reason in trouble.items():
+        assert board.loc[name, "state"] == "failed" and reason in board.loc[name, "reason"]
+    assert len(model.members_) == 3
+
+
+@pytest.mark.slow
+def test_the_limit_holds_and_the_model_is_usable(data, add_candidates, troublemakers):
+    add_candidates(troublemakers + "Sleeper")
+    started = time.monotonic()
+    model = fit(data, time_limit=5.0)
+    assert time.monotonic() - started < 8.0  # other tests may be running
+    assert model.leaderboard_["state"].iloc[-1] in ("out of time", "failed")
+    assert model.predict_groups(data.X, data.groups).shape == (len(np.unique(data.groups)),)
+
+
+def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(1200), 5)
+    label = rng.randint(2, size=1200)
+    X = rng.normal(size=(6000, 2)) + label[groups][:, None]
+    problem = Problem(X, label[groups], Groups(groups), 2)
+    candidate = cheap("majority")[0][0][0]
+
+    def rows(seconds):
+        return workers.affordable_rows(
+            Labels("majority"), problem, candidate, seconds=seconds, n_fits=10, seed=0
+        )
+
+    assert rows(1e6) is None
+    few = rows(1e-6)
+    assert 1000 <= len(few) <= 1010
+    assert (np.unique(groups[few], return_counts=True)[1] == 5).all()
