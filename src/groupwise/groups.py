@@ -352,7 +352,7 @@ def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Like pandas' factorize, which before its version 3 reads text up to the first zero only."""
+    """Like pandas' factorize, which in version 2.1 reads text up to the first zero only."""
     code_of: dict[Any, int] = {}
     codes = np.fromiter((code_of.setdefault(v, len(code_of)) for v in values), np.intp, len(values))
     names = np.empty(len(code_of), dtype=values.dtype)

@@ -287,7 +287,7 @@ def cross_validate(
         cv, X, y, encoded, keep_whole=keep_whole, stratify=stratify, random_state=0
     )
     with sklearn.config_context(enable_metadata_routing=True):
-        params = None if ids is None else {"groups": encoded.spread(encoded.names)}
+        params = {} if ids is None else {"groups": encoded.spread(encoded.names)}
         return sklearn_cross_validate(
             estimator, X, y, params=params, cv=splits, scoring=scoring, **options
         )

@@ -5,6 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.fixes import parse_version
 
 from groupwise.exceptions import GroupDataError
 from groupwise.transfer import (
@@ -59,6 +60,11 @@ def test_too_few_target_rows_of_a_class():
         list(TargetShuffleSplit(target_domain="t").split(np.zeros(4), [0, 0, 0, 1], list("tttt")))
 
 
+@pytest.mark.xfail(
+    parse_version(sklearn.__version__) < parse_version("1.8"),
+    reason="before 1.8, a search's score passes no metadata on to a pipeline",
+    raises=TypeError,
+)
 def test_grid_search_over_a_pipeline(shifted):
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(

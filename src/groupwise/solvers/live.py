@@ -123,7 +123,7 @@ class LiveProgram:
         """Move lower bounds of rows; ``-inf`` switches a row without upper bound off."""
         rows = np.array(rows, dtype=np.int32, ndmin=1)
         self._row_lower[rows] = lower
-        for row in rows.tolist():  # highspy has a call for many of them only since 1.13
+        for row in rows.tolist():  # highspy 1.12 has no call for many of them
             self._highs.changeRowBounds(row, self._row_lower[row], self._row_upper[row])
 
     def set_costs(self, columns: ArrayLike, cost: ArrayLike) -> None:
