@@ -33,7 +33,7 @@ ESTIMATORS = [
     MILESClassifier(),
     CitationKNNClassifier(),
     DissimilarityClassifier(),
-    FisherVectorClassifier(random_state=0),
+    FisherVectorClassifier(n_parts=1, random_state=0),
     EMDDClassifier(1, max_iter=2),
     APRClassifier(),
     GroupVoteClassifier(),
