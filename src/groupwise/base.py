@@ -354,8 +354,7 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
 
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
         groups = predictions.groups
-        y_group = groups.one_per_group(np.asarray(y))
-        check_known_classes(y, self.classes_, groups)
+        y_group = groups.one_per_group(check_known_classes(y, self.classes_, groups))
         return float(np.mean(predictions.y_group == y_group))
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:

@@ -46,6 +46,7 @@ class Case:
     weight: Any = None
     X_new: Any = None
     ids_new: Any = None
+    y_new: Any = None
 
 
 @dataclass(frozen=True)
@@ -510,7 +511,18 @@ NEW: dict[str, Odd] = {
     ),
 }  # fmt: skip
 
-ODD = {**TABLES, **LABELS, **IDS, **GROUPS, **WEIGHTS, **NEW}
+#: The same odd labels for a score.
+JUDGED: dict[str, Odd] = {
+    f"judged by {name}": Odd(
+        lambda case, odd=odd: replace(case, y_new=odd.change(case).y),
+        refused=odd.refused,
+        kinds=odd.kinds,
+    )
+    for name, odd in LABELS.items()
+    if name not in ("no y", "one class")
+}
+
+ODD = {**TABLES, **LABELS, **IDS, **GROUPS, **WEIGHTS, **NEW, **JUDGED}
 
 #: Words by which a message tells what is wrong with which argument.
 NAMES = re.compile(
@@ -556,6 +568,8 @@ def _answers(model: Any, case: Case, by_domain: bool) -> list[Any]:
     model.fit(case.X, case.y, **{"domains" if by_domain else "groups": case.ids}, **weight)
     X = case.X if case.X_new is None else case.X_new
     ids = case.ids_new if case.ids_new is not None else None if by_domain else case.ids
+    if case.y_new is not None:
+        return [model.score(X, case.y_new, ids)]
     found = model.predictions(X, ids)
     if is_classifier(model):
         return [found.score_row, found.proba_row, found.proba_group]

@@ -13,6 +13,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import (
     check_groups,
+    check_known_classes,
     check_labels,
     check_rows,
     check_shares,
@@ -187,7 +188,7 @@ def known_codes(
     if loss.target_kind == "share" and is_table(y):
         return groups.spread(class_shares(y, groups, classes=classes)[0])
     if loss.target_kind == "label":
-        groups.one_per_group(np.asarray(y))
+        groups.one_per_group(check_known_classes(y, classes, groups))
     return class_codes(y, classes, groups)
 
 

@@ -111,7 +111,11 @@ def one_entry_per_row(y: ArrayLike, groups: Groups) -> NDArray[Any]:
 def _one_column(y: ArrayLike) -> NDArray[Any]:
     refuse_equal_names(y, "y")
     with expecting("y", "one entry per row"):
-        return column_or_1d(y, warn=True)
+        values = column_or_1d(y, warn=True)
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):  # which pandas lacks
+        with np.errstate(over="ignore"):
+            return values.astype(float)
+    return values
 
 
 def distinct_labels(labels: NDArray[Any], groups: Groups) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -142,21 +146,23 @@ def refuse_missing(values: NDArray[Any], groups: Groups) -> None:
         )
 
 
-def check_known_classes(y: ArrayLike, classes: NDArray[Any], groups: Groups) -> None:
-    """Refuse labels the model has never seen, naming the first and its group."""
-    labels = np.asarray(y)
-    unknown = ~np.isin(labels, classes)
+def check_known_classes(y: ArrayLike, classes: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    """One label per row; refuses those the model has never seen, naming the first and its group."""
+    labels = one_entry_per_row(y, groups)
+    refuse_missing(labels, groups)
+    with expecting("y", "labels of the model's classes"):
+        unknown = ~np.isin(labels, classes)
     if unknown.any():
         row = int(np.argmax(unknown))
         raise GroupDataError(
             f"y holds {show(labels[row])} in group {show(groups.names[groups.codes[row]])}, which "
             f"is not among the classes of the model: {classes.tolist()}"
         )
+    return labels
 
 
 def class_codes(y: ArrayLike, classes: NDArray[Any], groups: Groups) -> NDArray[np.intp]:
     """Positions of labels among the classes of a fitted model."""
-    labels = np.asarray(y)
-    check_known_classes(labels, classes, groups)
+    labels = check_known_classes(y, classes, groups)
     order = np.argsort(classes)
     return order[np.searchsorted(classes, labels, sorter=order)]

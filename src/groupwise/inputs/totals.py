@@ -79,7 +79,6 @@ def check_totals(
     rows = check_features(estimator, X)
     encoded = check_groups(groups, _num_samples(rows))
     y_row = group_numbers(y, encoded, target=target)
-    refuse_size("y", y_row, 1e35, name=type(estimator).__name__)
     remember_features(estimator, X)
     return TotalRows(rows, encoded, y_row, target)
 
@@ -93,6 +92,7 @@ def group_numbers(y: ArrayLike, groups: Groups, *, target: str) -> NDArray[np.fl
     with expecting("y", "numbers"):
         values = values if values.dtype.kind in "biuf" else values.astype(float)
         assert_all_finite(values, input_name="y")
+    refuse_size("y", values, 1e35, name="regression")
     if target == "total":
         groups.one_per_group(values)
     return np.asarray(values, dtype=float)

@@ -240,8 +240,7 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         accuracy : float
         """
         rows, encoded = self._checked(X, groups, about_groups=True)
-        y_group = encoded.one_per_group(y)
-        check_known_classes(y, self.classes_, encoded)
+        y_group = encoded.one_per_group(check_known_classes(y, self.classes_, encoded))
         for score_row in self.ensemble_.staged_score(rows):
             proba_group = self.rule_.combine(vote_proba(score_row, self._proba_scale), encoded)
             yield float(np.mean(self.classes_[proba_group.argmax(axis=1)] == y_group))

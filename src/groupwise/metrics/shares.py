@@ -6,7 +6,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_groups, class_counts
+from groupwise.inputs import check_groups, class_counts, expecting
 
 __all__ = ["share_error"]
 
@@ -41,7 +41,9 @@ def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: 
     0.125
     """
     predicted = np.asarray(proba_group, dtype=float)
-    encoded = check_groups(groups, _num_samples(y))
+    with expecting("y", "one entry per row"):
+        n_rows = _num_samples(y)
+    encoded = check_groups(groups, n_rows)
     counts, _ = class_counts(y, encoded, classes=classes)
     if predicted.shape != counts.shape:
         raise GroupDataError(

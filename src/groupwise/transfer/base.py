@@ -28,9 +28,13 @@ from groupwise.inputs import (
     check_number,
     check_rows,
     check_totals,
+    check_weights,
+    expecting,
     find_target_rows,
+    group_numbers,
     split_column,
 )
+from groupwise.inputs.labels import one_entry_per_row, refuse_missing
 from groupwise.inputs.rows import remember_features
 from groupwise.rules import MajorityVote
 from groupwise.transfer.learners import Learner, get_transfer_learner, without_names
@@ -68,6 +72,10 @@ class TransferMixin(GroupMixin):
     @abstractmethod
     def _metric(y: ArrayLike, predicted: ArrayLike, *, sample_weight: ArrayLike | None) -> float:
         """What :meth:`score` reports."""
+
+    @abstractmethod
+    def _truth(self, y: ArrayLike, rows: Groups) -> NDArray[Any]:
+        """What rows are known to be, checked."""
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -139,9 +147,12 @@ class TransferMixin(GroupMixin):
         is_target: NDArray[np.bool_],
         sample_weight: ArrayLike | None,
     ) -> float:
-        weight = None if sample_weight is None else np.asarray(sample_weight)[is_target]
-        truth = np.asarray(y)[is_target]
-        return float(self._metric(truth, predicted[is_target], sample_weight=weight))
+        truth = self._truth(y, Groups.singletons(len(predicted)))
+        weight = check_weights(sample_weight, predicted)
+        weight = None if weight is None else weight[is_target]
+        with expecting("y", "what fit was given"):
+            found = self._metric(truth[is_target], predicted[is_target], sample_weight=weight)
+        return float(found)
 
 
 ClassWeight = str | Mapping[Any, float] | None
@@ -264,6 +275,11 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         self.target_domain_ = self.target_domain
         return data
 
+    def _truth(self, y: ArrayLike, rows: Groups) -> NDArray[Any]:
+        labels = one_entry_per_row(y, rows)
+        refuse_missing(labels, rows)
+        return labels
+
     @property
     def _splits_on_categories(self) -> bool:  # type: ignore[override]  # of the learner
         return isinstance(getattr(self, "estimator", None), HistTrees)
@@ -359,6 +375,9 @@ class TransferRegressorMixin(TransferMixin):
 
     _metric = staticmethod(r2_score)
     target_ = "mean"
+
+    def _truth(self, y: ArrayLike, rows: Groups) -> NDArray[Any]:
+        return group_numbers(y, rows, target="mean")
 
     def fit(
         self,
