@@ -422,6 +422,8 @@ def calibration(table: pd.DataFrame) -> Iterator[str]:
 def mean_auc(table: pd.DataFrame) -> Iterator[str]:
     """Mean over the sets of draws that every method has."""
     wide = table.pivot(index=["case", "draw"], columns="method", values="auc").dropna()
+    if OURS not in wide:
+        return
     by_draw = wide.groupby("draw").mean()
     yield f"Mean area over the ten sets, {len(by_draw)} draws, and ours less it (s.e. over draws):"
     yield ""
@@ -438,6 +440,8 @@ def picture(store: Store) -> None:
         value = "row_error" if kind == "proportions" else "error"
         for name in (OURS, *BEST[kind]):
             line = table[(table["method"] == name) & table["case"].str.startswith(kind)]
+            if line.empty:
+                continue
             by = line.groupby(line["case"].str.split(", ").str[1].astype(int))[value]
             mean, error = by.mean(), by.sem()
             style = {"lw": 2.5, "color": "black", "zorder": 3} if name == OURS else {"lw": 1.2}
