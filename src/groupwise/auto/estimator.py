@@ -254,10 +254,11 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
     >>> from groupwise.auto import AutoGroupClassifier
     >>> from groupwise.datasets import make_triangle_sessions
     >>> s = make_triangle_sessions(n_sessions=40, random_state=0)
-    >>> clf = AutoGroupClassifier(cv=2, random_state=0)
-    >>> clf = clf.fit(s.X, s.y, groups=s.groups)  # doctest: +SKIP
-    >>> clf.estimate_  # doctest: +SKIP
-    Estimate(score=0.925, low=0.801, high=0.974)
+    >>> clf = AutoGroupClassifier(cv=2, random_state=0).fit(s.X, s.y, groups=s.groups)
+    >>> clf.predict_groups(s.X, groups=s.groups).shape, len(clf.leaderboard_)
+    ((40,), 8)
+    >>> clf.estimate_.low < clf.estimate_.score < clf.estimate_.high
+    True
     """
 
     __metadata_request__fit = {"groups": True, "domains": True, "keep_whole": True}  # noqa: RUF012
@@ -490,6 +491,18 @@ class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
         As in :class:`AutoGroupClassifier`; scores are one less the squared error over the variance
         of the groups' numbers, whose mean is R².
     target_ : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> from groupwise.auto import AutoGroupRegressor
+    >>> X, groups = np.random.default_rng(0).normal(size=(90, 2)), np.repeat(np.arange(30), 3)
+    >>> encoded = Groups(groups)
+    >>> mean = encoded.spread(encoded.mean(X[:, 0]))
+    >>> reg = AutoGroupRegressor(cv=2, random_state=0).fit(X, mean, groups=groups)
+    >>> [member.name for member in reg.members_]
+    ['means-ridge']
     """
 
     __metadata_request__fit = {"groups": True, "keep_whole": True}  # noqa: RUF012
