@@ -33,6 +33,7 @@ from groupwise.auto.kinds import (
     Numbers,
     Problem,
     Shares,
+    Split,
     Transferred,
     in_canonical_order,
     labels,
@@ -86,36 +87,23 @@ class _AutoMixin:
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, "(0, inf)")
 
-    def _race(self, kind: Kind, given: Problem, *, measure: str | None = None) -> None:
+    def _race(
+        self, kind: Kind, given: Problem, *, started: float, measure: str | None = None
+    ) -> None:
         """Let candidates compete, and fit those chosen to all rows."""
-        started = time.monotonic()
         problem, position = in_canonical_order(given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tiers, self.not_tried_ = first_candidates(
             kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
         )
-        n_jobs = effective_n_jobs(self.n_jobs)
-        if self.time_limit is not None:
-            problem = self._affordable(kind, problem, tiers[0], n_jobs, seed)
-        self.n_groups_used_ = problem.groups.n_groups
+        problem = self._affordable(kind, problem, tiers[0], seed)
         splits = kind.splits(problem, self.cv, seed)
-        store = None
-        if self.folder is not None:
-            store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
-        runner: Runner
-        if self.time_limit is None and n_jobs == 1:
-            runner = InProcess(kind, problem, splits, seed, store)
-        else:
-            deadline = None if self.time_limit is None else started + self.time_limit
-            runner = Workers(
-                kind, problem, splits, seed, store,
-                n_jobs=n_jobs, time_limit=self.time_limit, deadline=deadline,
-            )  # fmt: skip
+        runner = self._runner(kind, problem, splits, seed, started)
         try:
             race = Race(kind, problem, splits, runner)
             race.run(tiers)
             if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
-                race.runner = InProcess(kind, problem, splits, seed, store)
+                race.runner = InProcess(kind, problem, splits, seed, None)
                 race.entries = race.entries[1:]
                 race.run_tier(tiers[0][:1])
             choice = choose(kind, race)
@@ -125,26 +113,42 @@ class _AutoMixin:
         self._ensemble, self.members_ = keep_members(choice, members)
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
+        self.n_groups_used_ = problem.groups.n_groups
         if problem.n_classes:
             self.held_out_ = held_out_groups(kind, race, choice, position)
         late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
         self.not_tried_ |= dict.fromkeys(late, "out of time")
 
     def _affordable(
-        self, kind: Kind, problem: Problem, tier: list[Candidate], n_jobs: int, seed: int
+        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int
     ) -> Problem:
         """As many groups as the first tier can be judged on in time."""
-        assert self.time_limit is not None
+        if self.time_limit is None:
+            return problem
         n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
         rows = affordable_rows(
             kind,
             problem,
             tier[-1],
             seconds=self.time_limit,
-            n_fits=max(1, len(tier) * n_folds // n_jobs),
+            n_fits=max(1, len(tier) * n_folds // effective_n_jobs(self.n_jobs)),
             seed=seed,
         )
         return problem if rows is None else problem.take(rows)
+
+    def _runner(
+        self, kind: Kind, problem: Problem, splits: list[Split], seed: int, started: float
+    ) -> Runner:
+        """What fits candidates: other processes where there is a limit or more than one job."""
+        store = None
+        if self.folder is not None:
+            store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if self.time_limit is None and n_jobs == 1:
+            return InProcess(kind, problem, splits, seed, store)
+        deadline = None if self.time_limit is None else started + self.time_limit
+        limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
+        return Workers(kind, problem, splits, seed, store, n_jobs=n_jobs, **limits)
 
     def _category_columns(self) -> tuple[int, ...]:
         """Columns that hold codes of categories, where the table had any."""
@@ -250,10 +254,11 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
     >>> from groupwise.auto import AutoGroupClassifier
     >>> from groupwise.datasets import make_triangle_sessions
     >>> s = make_triangle_sessions(n_sessions=40, random_state=0)
-    >>> clf = AutoGroupClassifier(cv=2, random_state=0)
-    >>> clf = clf.fit(s.X, s.y, groups=s.groups)  # doctest: +SKIP
-    >>> clf.estimate_  # doctest: +SKIP
-    Estimate(score=0.925, low=0.801, high=0.974)
+    >>> clf = AutoGroupClassifier(cv=2, random_state=0).fit(s.X, s.y, groups=s.groups)
+    >>> clf.predict_groups(s.X, groups=s.groups).shape, len(clf.leaderboard_)
+    ((40,), 8)
+    >>> clf.estimate_.low < clf.estimate_.score < clf.estimate_.high
+    True
     """
 
     __metadata_request__fit = {"groups": True, "domains": True, "keep_whole": True}  # noqa: RUF012
@@ -332,13 +337,15 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         -------
         self : AutoGroupClassifier
         """
+        started = time.monotonic()
         self._check_parameters()
         kind = self._resolve_kind()
         trial = type(self)(**self.get_params(deep=False))
         problem = trial._checked_problem(kind, X, y, groups, domains)
         problem = _with_whole(problem, keep_whole)
         name = self.measure if isinstance(self.measure, str) else None
-        trial._race(kind, problem, measure=name if self.kind == "measure" else None)
+        measure = name if self.kind == "measure" else None
+        trial._race(kind, problem, started=started, measure=measure)
         trial.kind_, trial.target_domain_ = kind, self.target_domain
         return self._take_over(trial)
 
@@ -394,9 +401,6 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         check_is_fitted(self)
         X, _ = split_column(X, self.domain_column, None, name="domain", required=False)
         return super()._checked(X, groups, about_groups=about_groups)
-
-    def _learn(self, data: Any) -> None:
-        raise NotImplementedError  # fit does it all
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
         found, said = self._asked(rows, groups)
@@ -487,6 +491,18 @@ class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
         As in :class:`AutoGroupClassifier`; scores are one less the squared error over the variance
         of the groups' numbers, whose mean is R².
     target_ : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> from groupwise.auto import AutoGroupRegressor
+    >>> X, groups = np.random.default_rng(0).normal(size=(90, 2)), np.repeat(np.arange(30), 3)
+    >>> encoded = Groups(groups)
+    >>> mean = encoded.spread(encoded.mean(X[:, 0]))
+    >>> reg = AutoGroupRegressor(cv=2, random_state=0).fit(X, mean, groups=groups)
+    >>> [member.name for member in reg.members_]
+    ['means-ridge']
     """
 
     __metadata_request__fit = {"groups": True, "keep_whole": True}  # noqa: RUF012
@@ -534,10 +550,11 @@ class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
         -------
         self : AutoGroupRegressor
         """
+        started = time.monotonic()
         self._check_effort()
         trial = type(self)(**self.get_params(deep=False))
         problem = _with_whole(trial._checked_problem(X, y, groups), keep_whole)
-        trial._race(Numbers(self.target), problem)
+        trial._race(Numbers(self.target), problem, started=started)
         return self._take_over(trial)
 
     def _checked_problem(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Problem:
