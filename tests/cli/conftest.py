@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from groupwise.auto import estimator
+from groupwise.auto import base
 from groupwise.auto.candidates import Candidate
 from groupwise.cli import app
 from groupwise.methods import methods_for
@@ -19,7 +19,7 @@ def few_candidates(monkeypatch):
         named = [method for method in methods_for(kind) if method.name in QUICK[kind]]
         return [[Candidate(method, is_baseline=True) for method in named]], {"others": "slow"}
 
-    monkeypatch.setattr(estimator, "first_candidates", candidates)
+    monkeypatch.setattr(base, "first_candidates", candidates)
 
 
 @pytest.fixture(scope="session")
