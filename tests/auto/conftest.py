@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from groupwise.auto import estimator
+from groupwise.auto import base
 from groupwise.auto.candidates import Candidate
 from groupwise.methods import Method
 
@@ -48,7 +48,7 @@ def cheap(kind):
 
 @pytest.fixture
 def cheap_candidates(monkeypatch):
-    monkeypatch.setattr(estimator, "first_candidates", lambda kind, **_: cheap(kind))
+    monkeypatch.setattr(base, "first_candidates", lambda kind, **_: cheap(kind))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def add_candidates(monkeypatch):
             more = [Candidate(Method(kind, name, path, "", params)) for name, path in pairs]
             return [*tiers, more], left
 
-        monkeypatch.setattr(estimator, "first_candidates", candidates)
+        monkeypatch.setattr(base, "first_candidates", candidates)
 
     return add
 

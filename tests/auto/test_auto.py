@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, estimator
+from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
 from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains
@@ -80,7 +80,7 @@ def test_a_failing_candidate_is_reported_and_left_out(data, add_candidates):
 
 def test_all_failing_is_an_error_that_names_them(data, monkeypatch):
     broken = Candidate(Method("majority", "broken", "groupwise.majority:Nobody", ""))
-    monkeypatch.setattr(estimator, "first_candidates", lambda *_, **__: ([[broken]], {}))
+    monkeypatch.setattr(base, "first_candidates", lambda *_, **__: ([[broken]], {}))
     with pytest.raises(GroupDataError, match=r"no candidate could be fitted \(broken: Attr"):
         fit(data)
 

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, estimator
+from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
 from groupwise.methods import Method
 from groupwise.testing import parametrize_with_group_checks
@@ -33,7 +33,7 @@ def few_candidates(monkeypatch):
         tiers, _ = of_numbers() if kind == "number" else cheap(kind)
         return [[candidate for tier in tiers for candidate in tier]], {}
 
-    monkeypatch.setattr(estimator, "first_candidates", candidates)
+    monkeypatch.setattr(base, "first_candidates", candidates)
 
 
 def expected_failures(estimator):

@@ -29,7 +29,7 @@ class Glutton(NaiveGroupClassifier):
         block[::4096] = b"x" * len(block[::4096])
         time.sleep(60)
 
-class Crasher(NaiveGroupClassifier):
+class Quitter(NaiveGroupClassifier):
     def _learn(self, data):
         import os
         os._exit(3)
@@ -94,9 +94,9 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
     np.savez(tmp_path / "data.npz", X=data.X, y=data.y, groups=data.groups)
     script.write_text(
         "import sys, time, numpy as np\n"
-        "from groupwise.auto import AutoGroupClassifier, race, estimator\n"
+        "from groupwise.auto import AutoGroupClassifier, race, base\n"
         "from tests.auto.conftest import cheap\n"
-        "estimator.first_candidates = lambda kind, **_: cheap(kind)\n"
+        "base.first_candidates = lambda kind, **_: cheap(kind)\n"
         "put = race.Store.put\n"
         "def slow(*given):\n"
         "    put(*given); time.sleep(0.2)\n"
@@ -121,7 +121,7 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
 
 @pytest.mark.slow
 def test_candidates_that_run_away_are_left_out(data, add_candidates, troublemakers, monkeypatch):
-    trouble = {"Sleeper": "took longer than 2 s", "Crasher": "ended with 3", "Glutton": "used more"}
+    trouble = {"Sleeper": "took longer than 2 s", "Quitter": "ended with 3", "Glutton": "used more"}
     add_candidates(*(troublemakers + name for name in trouble))
     monkeypatch.setattr(workers, "_SHARE_OF_ONE", 0.02)
     memory = type("Memory", (), {"available": 2**28 * 1.2})

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupwise.auto import estimator
+from groupwise.auto import base
 from groupwise.auto.candidates import Candidate
 from groupwise.methods import methods_for
 
@@ -17,7 +17,7 @@ def few_candidates(monkeypatch):
         named = [method for method in methods_for(kind) if method.name in QUICK[kind]]
         return [[Candidate(method, is_baseline=True) for method in named]], {"others": "slow"}
 
-    monkeypatch.setattr(estimator, "first_candidates", candidates)
+    monkeypatch.setattr(base, "first_candidates", candidates)
 
 
 @pytest.fixture(scope="session")

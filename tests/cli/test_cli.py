@@ -210,3 +210,29 @@ def test_parameters():
     assert parse_params(["a=1", "b=text", "c=(1, 2)", "d="]) == {
         "a": 1, "b": "text", "c": (1, 2), "d": "",
     }  # fmt: skip
+
+
+def test_without_a_method_all_compete(run, fitted, tmp_path):
+    arguments = ["fit", fitted / "good.csv", "-g", "group", "-l", "kind", "--folds", 2, "--time",
+                 "30s", "-o", tmp_path / "m.skops", "--report", tmp_path / "r.html"]  # fmt: skip
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["method"] == "auto" and said["low"] <= said["score"] <= said["high"]
+    assert "means-logistic" in (tmp_path / "r.html").read_text()
+    predicted = run("predict", tmp_path / "m.skops", fitted / "good.csv", "--level", "group")
+    assert predicted.exit_code == 0, predicted.output
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--time", "soon"], "--time must be a time such as 30s, 2m or 1h, got 'soon'"),
+        (["--time", "0s"], "--time must be"),
+        (["-p", "gamma=1"], "name it with --method"),
+        (["--tune"], "name it with --method"),
+    ],
+)
+def test_options_of_the_automatic_choice(run, fitted, more, says, tmp_path):
+    done = run("fit", fitted / "good.csv", "-g", "group", "-l", "kind", *more, "-o", tmp_path / "m")
+    assert done.exit_code == 2 and says in done.stderr

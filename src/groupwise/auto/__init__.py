@@ -1,6 +1,7 @@
 """The best model without choosing: every method competes, the best few are averaged."""
 
 from groupwise.auto.choice import Estimate, HeldOutGroups
-from groupwise.auto.estimator import AutoGroupClassifier, AutoGroupRegressor
+from groupwise.auto.classifier import AutoGroupClassifier
+from groupwise.auto.regressor import AutoGroupRegressor
 
 __all__ = ["AutoGroupClassifier", "AutoGroupRegressor", "Estimate", "HeldOutGroups"]

@@ -11,10 +11,11 @@ __all__ = ["BIT_GENERATORS", "KEY_TYPES", "LOADABLE", "OWN", "SKLEARN", "names_o
 #: Classes of this package, by module.
 OWN = {
     "groupwise.auto.choice": "Estimate HeldOutGroups",
+    "groupwise.auto.classifier": "AutoGroupClassifier",
     "groupwise.auto.ensemble": "GroupAverage NumberAverage RowAverage RowDecision ShareAverage",
-    "groupwise.auto.estimator": "AutoGroupClassifier AutoGroupRegressor",
     "groupwise.auto.kinds": "Labels Measured Numbers Shares Transferred",
     "groupwise.auto.members": "Member",
+    "groupwise.auto.regressor": "AutoGroupRegressor",
     "groupwise.auto.scaling": "Scaling",
     "groupwise.boosting.classifiers": "VoteEnsemble",
     "groupwise.boosting.hist_tree_runs": "HistTreeEnsemble",

@@ -38,6 +38,7 @@ def fit_auto(
     estimate : Estimate
         The score to expect on new groups.
     """
+    job.splits(n_splits)  # a table that cannot be split is refused in its own words
     params = {"time_limit": time_limit, "cv": n_splits, "n_jobs": n_jobs}
     model = job.fit(job.method(AUTO), params)
     fitted: Any = model.estimator

@@ -1,54 +1,36 @@
-"""The best model that the library can make of a table in the time there is."""
+"""The best classifier that the library can make of a table in the time there is."""
 
 import time
 import warnings
 from collections.abc import Hashable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.auto.candidates import Candidate, first_candidates
-from groupwise.auto.choice import (
-    Estimate,
-    HeldOutGroups,
-    board,
-    choose,
-    held_out_groups,
-    keep_members,
-)
-from groupwise.auto.ensemble import Answer, log_odds
+from groupwise.auto.base import AutoMixin, with_whole
+from groupwise.auto.ensemble import log_odds
 from groupwise.auto.kinds import (
     Kind,
     Labels,
     Measured,
-    Numbers,
     Problem,
     Shares,
-    Split,
     Transferred,
-    in_canonical_order,
     labels,
 )
-from groupwise.auto.members import Member
-from groupwise.auto.race import InProcess, Race, Runner, Store
-from groupwise.auto.workers import Workers, affordable_rows
-from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, NumberPredictions, Predictions
+from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.groups import Groups
 from groupwise.inputs import (
     check_choice,
     check_groups,
     check_labels,
-    check_number,
     check_shares,
     class_codes,
     find_target_rows,
@@ -58,135 +40,12 @@ from groupwise.metrics import GroupMean, MeasureLike, get_measure, share_error
 from groupwise.model_selection import Splitter
 from groupwise.rules import MajorityVote
 
-__all__ = ["AutoGroupClassifier", "AutoGroupRegressor"]
+__all__ = ["AutoGroupClassifier"]
 
 _KINDS = ("majority", "presence", "proportions", "measure", "transfer")
 
 
-class _AutoMixin:
-    """The race and what is known after it; classifier and regressor alike."""
-
-    _splits_on_categories = True
-    _largest_value = 1e100
-
-    cv: int | Splitter
-    time_limit: float | None
-    n_jobs: int | None
-    folder: str | Path | None
-    random_state: RandomState
-
-    members_: list[Member]
-    estimate_: Estimate
-    not_tried_: dict[str, str]
-    n_groups_used_: int
-    held_out_: HeldOutGroups
-
-    def _check_effort(self) -> None:
-        if isinstance(self.cv, bool) or not isinstance(self.cv, Splitter):
-            check_number("cv", self.cv, "[2, inf)", whole=True)
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, "(0, inf)")
-
-    def _race(
-        self, kind: Kind, given: Problem, *, started: float, measure: str | None = None
-    ) -> None:
-        """Let candidates compete, and fit those chosen to all rows."""
-        problem, position = in_canonical_order(given)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        tiers, self.not_tried_ = first_candidates(
-            kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
-        )
-        problem = self._affordable(kind, problem, tiers[0], seed)
-        splits = kind.splits(problem, self.cv, seed)
-        runner = self._runner(kind, problem, splits, seed, started)
-        try:
-            race = Race(kind, problem, splits, runner)
-            race.run(tiers)
-            if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
-                race.runner = InProcess(kind, problem, splits, seed, None)
-                race.entries = race.entries[1:]
-                race.run_tier(tiers[0][:1])
-            choice = choose(kind, race)
-            members = runner.refit(choice.entries)
-        finally:
-            runner.close()
-        self._ensemble, self.members_ = keep_members(choice, members)
-        self._board = board(kind, race, choice, {member.name for member in self.members_})
-        self.estimate_ = choice.estimate
-        self.n_groups_used_ = problem.groups.n_groups
-        if problem.n_classes:
-            self.held_out_ = held_out_groups(kind, race, choice, position)
-        late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
-        self.not_tried_ |= dict.fromkeys(late, "out of time")
-
-    def _affordable(
-        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int
-    ) -> Problem:
-        """As many groups as the first tier can be judged on in time."""
-        if self.time_limit is None:
-            return problem
-        n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
-        rows = affordable_rows(
-            kind,
-            problem,
-            tier[-1],
-            seconds=self.time_limit,
-            n_fits=max(1, len(tier) * n_folds // effective_n_jobs(self.n_jobs)),
-            seed=seed,
-        )
-        return problem if rows is None else problem.take(rows)
-
-    def _runner(
-        self, kind: Kind, problem: Problem, splits: list[Split], seed: int, started: float
-    ) -> Runner:
-        """What fits candidates: other processes where there is a limit or more than one job."""
-        store = None
-        if self.folder is not None:
-            store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
-        n_jobs = effective_n_jobs(self.n_jobs)
-        if self.time_limit is None and n_jobs == 1:
-            return InProcess(kind, problem, splits, seed, store)
-        deadline = None if self.time_limit is None else started + self.time_limit
-        limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
-        return Workers(kind, problem, splits, seed, store, n_jobs=n_jobs, **limits)
-
-    def _category_columns(self) -> tuple[int, ...]:
-        """Columns that hold codes of categories, where the table had any."""
-        known = vars(self).get("_categories")
-        return () if known is None else known.positions
-
-    def _take_over(self, fitted: Any) -> Self:
-        """What another of this class has learned: a fit that fails on the way leaves no trace."""
-        parameters = self.get_params()  # type: ignore[attr-defined]  # beside BaseEstimator
-        for name, value in vars(fitted).items():
-            if name not in parameters:
-                setattr(self, name, value)
-        return self
-
-    @property
-    def leaderboard_(self) -> pd.DataFrame:
-        """All candidates, the best score first.
-
-        The score of the first flatters it: it is first among many. What the model is worth is
-        ``estimate_``.
-        """
-        check_is_fitted(self)
-        return pd.DataFrame(self._board)
-
-    def _asked(self, rows: Rows, groups: Groups) -> tuple[list[Any], Answer]:
-        """The members' predictions and the ensemble's answer."""
-        found = [member.predictions(rows, groups) for member in self.members_]
-        names = ("proba_group", "proba_row", "score_row", "y_group")
-        answers = [{name: getattr(f, name) for name in names if hasattr(f, name)} for f in found]
-        return found, self._ensemble.combine(answers, groups)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
+class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     """The best classifier that the library can make of what is known of groups.
 
     The methods of the library that apply compete on folds of whole groups, cheap and strong ones
@@ -342,7 +201,7 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         kind = self._resolve_kind()
         trial = type(self)(**self.get_params(deep=False))
         problem = trial._checked_problem(kind, X, y, groups, domains)
-        problem = _with_whole(problem, keep_whole)
+        problem = with_whole(problem, keep_whole)
         name = self.measure if isinstance(self.measure, str) else None
         measure = name if self.kind == "measure" else None
         trial._race(kind, problem, started=started, measure=measure)
@@ -470,114 +329,6 @@ class AutoGroupClassifier(_AutoMixin, BaseGroupClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._kind_name != "presence"
         return tags
-
-
-class AutoGroupRegressor(_AutoMixin, BaseGroupRegressor):
-    """The best regressor that the library can make of groups' means or totals.
-
-    As :class:`AutoGroupClassifier`: the mean of the best three by squared error on held-out groups,
-    without those that are clearly behind the best.
-
-    Parameters
-    ----------
-    target : {"mean", "total"}, default="mean"
-        What ``y`` says of a group, and what :meth:`predict_groups` predicts.
-    time_limit, n_jobs, cv, folder, group_column, random_state
-        As in :class:`AutoGroupClassifier`.
-
-    Attributes
-    ----------
-    members_, estimate_, leaderboard_, not_tried_, n_groups_
-        As in :class:`AutoGroupClassifier`; scores are one less the squared error over the variance
-        of the groups' numbers, whose mean is R².
-    target_ : str
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from groupwise import Groups
-    >>> from groupwise.auto import AutoGroupRegressor
-    >>> X, groups = np.random.default_rng(0).normal(size=(90, 2)), np.repeat(np.arange(30), 3)
-    >>> encoded = Groups(groups)
-    >>> mean = encoded.spread(encoded.mean(X[:, 0]))
-    >>> reg = AutoGroupRegressor(cv=2, random_state=0).fit(X, mean, groups=groups)
-    >>> [member.name for member in reg.members_]
-    ['means-ridge']
-    """
-
-    __metadata_request__fit = {"groups": True, "keep_whole": True}  # noqa: RUF012
-
-    def __init__(
-        self,
-        target: str = "mean",
-        *,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        cv: int | Splitter = 5,
-        folder: str | Path | None = None,
-        group_column: str | None = None,
-        random_state: RandomState = None,
-    ):
-        self.target = target
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.cv = cv
-        self.folder = folder
-        self.group_column = group_column
-        self.random_state = random_state
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        groups: Ids = None,
-        keep_whole: ArrayLike | None = None,
-    ) -> Self:
-        """Choose and fit.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
-            numbers serve too.
-        groups : array-like of shape (n_rows,), default=None
-        keep_whole : array-like of shape (n_rows,), default=None
-            Coarser ids that no fold may divide.
-
-        Returns
-        -------
-        self : AutoGroupRegressor
-        """
-        started = time.monotonic()
-        self._check_effort()
-        trial = type(self)(**self.get_params(deep=False))
-        problem = _with_whole(trial._checked_problem(X, y, groups), keep_whole)
-        trial._race(Numbers(self.target), problem, started=started)
-        return self._take_over(trial)
-
-    def _checked_problem(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Problem:
-        """Check training data and store what every fitted model knows of them."""
-        data = self._check_training(X, y, groups)
-        of_group = data.total_group if self.target == "total" else data.mean_group
-        y_row = data.groups.spread(of_group)
-        return Problem(data.X, y_row, data.groups, 0, self._category_columns())
-
-    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return np.mean([f.y_row for f in self._asked(rows, groups)[0]], axis=0)
-
-    def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
-        found, said = self._asked(rows, groups)
-        return NumberPredictions(groups, np.mean([f.y_row for f in found], axis=0), said["y_group"])
-
-
-def _with_whole(problem: Problem, keep_whole: ArrayLike | None) -> Problem:
-    """The problem with coarser ids that no fold divides."""
-    if keep_whole is None:
-        return problem
-    whole = check_groups(keep_whole, problem.n_rows, name="keep_whole")
-    return replace(problem, keep_whole=whole.codes)
 
 
 def _domain_codes(domains: Ids, target_domain: Any, n_rows: int) -> NDArray[np.intp]:

@@ -1,0 +1,171 @@
+"""What the automatic classifier and regressor share: the race, and what is known after it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from groupwise._typing import RandomState, Rows
+from groupwise.auto.candidates import Candidate, first_candidates
+from groupwise.auto.choice import (
+    Estimate,
+    HeldOutGroups,
+    board,
+    choose,
+    held_out_groups,
+    keep_members,
+)
+from groupwise.auto.ensemble import Answer
+from groupwise.auto.kinds import (
+    Kind,
+    Problem,
+    Split,
+    in_canonical_order,
+)
+from groupwise.auto.members import Member
+from groupwise.auto.race import InProcess, Race, Runner, Store
+from groupwise.auto.workers import Workers, affordable_rows
+from groupwise.groups import Groups
+from groupwise.inputs import (
+    check_groups,
+    check_number,
+)
+from groupwise.model_selection import Splitter
+
+__all__ = ["AutoMixin", "with_whole"]
+
+
+class AutoMixin:
+    """The race and what is known after it; classifier and regressor alike."""
+
+    _splits_on_categories = True
+    _largest_value = 1e100
+
+    cv: int | Splitter
+    time_limit: float | None
+    n_jobs: int | None
+    folder: str | Path | None
+    random_state: RandomState
+
+    members_: list[Member]
+    estimate_: Estimate
+    not_tried_: dict[str, str]
+    n_groups_used_: int
+    held_out_: HeldOutGroups
+
+    def _check_effort(self) -> None:
+        if isinstance(self.cv, bool) or not isinstance(self.cv, Splitter):
+            check_number("cv", self.cv, "[2, inf)", whole=True)
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, "(0, inf)")
+
+    def _race(
+        self, kind: Kind, given: Problem, *, started: float, measure: str | None = None
+    ) -> None:
+        """Let candidates compete, and fit those chosen to all rows."""
+        problem, position = in_canonical_order(given)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        tiers, self.not_tried_ = first_candidates(
+            kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
+        )
+        problem = self._affordable(kind, problem, tiers[0], seed)
+        splits = kind.splits(problem, self.cv, seed)
+        runner = self._runner(kind, problem, splits, seed, started)
+        try:
+            race = Race(kind, problem, splits, runner)
+            race.run(tiers)
+            if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
+                race.runner = InProcess(kind, problem, splits, seed, None)
+                race.entries = race.entries[1:]
+                race.run_tier(tiers[0][:1])
+            choice = choose(kind, race)
+            members = runner.refit(choice.entries)
+        finally:
+            runner.close()
+        self._ensemble, self.members_ = keep_members(choice, members)
+        self._board = board(kind, race, choice, {member.name for member in self.members_})
+        self.estimate_ = choice.estimate
+        self.n_groups_used_ = problem.groups.n_groups
+        if problem.n_classes:
+            self.held_out_ = held_out_groups(kind, race, choice, position)
+        late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
+        self.not_tried_ |= dict.fromkeys(late, "out of time")
+
+    def _affordable(
+        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int
+    ) -> Problem:
+        """As many groups as the first tier can be judged on in time."""
+        if self.time_limit is None:
+            return problem
+        n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
+        rows = affordable_rows(
+            kind,
+            problem,
+            tier[-1],
+            seconds=self.time_limit,
+            n_fits=max(1, len(tier) * n_folds // effective_n_jobs(self.n_jobs)),
+            seed=seed,
+        )
+        return problem if rows is None else problem.take(rows)
+
+    def _runner(
+        self, kind: Kind, problem: Problem, splits: list[Split], seed: int, started: float
+    ) -> Runner:
+        """What fits candidates: other processes where there is a limit or more than one job."""
+        store = None
+        if self.folder is not None:
+            store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if self.time_limit is None and n_jobs == 1:
+            return InProcess(kind, problem, splits, seed, store)
+        deadline = None if self.time_limit is None else started + self.time_limit
+        limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
+        return Workers(kind, problem, splits, seed, store, n_jobs=n_jobs, **limits)
+
+    def _category_columns(self) -> tuple[int, ...]:
+        """Columns that hold codes of categories, where the table had any."""
+        known = vars(self).get("_categories")
+        return () if known is None else known.positions
+
+    def _take_over(self, fitted: Any) -> Self:
+        """What another of this class has learned: a fit that fails on the way leaves no trace."""
+        parameters = self.get_params()  # type: ignore[attr-defined]  # beside BaseEstimator
+        for name, value in vars(fitted).items():
+            if name not in parameters:
+                setattr(self, name, value)
+        return self
+
+    @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """All candidates, the best score first.
+
+        The score of the first flatters it: it is first among many. What the model is worth is
+        ``estimate_``.
+        """
+        check_is_fitted(self)
+        return pd.DataFrame(self._board)
+
+    def _asked(self, rows: Rows, groups: Groups) -> tuple[list[Any], Answer]:
+        """The members' predictions and the ensemble's answer."""
+        found = [member.predictions(rows, groups) for member in self.members_]
+        names = ("proba_group", "proba_row", "score_row", "y_group")
+        answers = [{name: getattr(f, name) for name in names if hasattr(f, name)} for f in found]
+        return found, self._ensemble.combine(answers, groups)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def with_whole(problem: Problem, keep_whole: ArrayLike | None) -> Problem:
+    """The problem with coarser ids that no fold divides."""
+    if keep_whole is None:
+        return problem
+    whole = check_groups(keep_whole, problem.n_rows, name="keep_whole")
+    return replace(problem, keep_whole=whole.codes)

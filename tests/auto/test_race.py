@@ -1,0 +1,148 @@
+"""Who runs, who is dropped, who tries more settings: with answers made up, nothing is fitted."""
+
+import numpy as np
+import pytest
+
+from groupwise.auto.candidates import Candidate, first_candidates, variants
+from groupwise.auto.choice import choose
+from groupwise.auto.kinds import Labels, Problem, in_canonical_order
+from groupwise.auto.members import FoldAnswer
+from groupwise.auto.race import HeldOut, Race, take_answer
+from groupwise.groups import Groups
+from groupwise.methods import METHODS, Method
+
+KIND = Labels("majority")
+
+
+class Invented:
+    """Answers as near to the truth as the name of the method says; stops after so many tasks."""
+
+    def __init__(self, problem, splits, n_tasks=10**6):
+        self.problem, self.splits, self.left = problem, splits, n_tasks
+        self.ran, self.expected = [], []
+
+    @property
+    def out_of_time(self):
+        return self.left <= 0
+
+    def expect(self, seconds):
+        self.expected.append(list(seconds))
+
+    def run(self, tasks):
+        for entry, fold in tasks:
+            if self.out_of_time:
+                return
+            self.left -= 1
+            self.ran.append((entry.candidate.name, fold))
+            code = self.problem.y[self.splits[fold][1]]
+            strength = float(entry.candidate.method.name)
+            rng = np.random.RandomState(len(self.ran))
+            score = strength * (2 * code - 1) + rng.normal(size=len(code))
+            proba = 1 / (1 + np.exp(-score))
+            answer = {"proba_group": np.column_stack([1 - proba, proba])}
+            take_answer(entry, fold, FoldAnswer(answer, 1.0))
+
+
+def of(strength, **options):
+    sboost = "groupwise.majority:SBoostClassifier"
+    search = {"gamma": (4.0, 16.0)} if options.pop("searched", False) else {}
+    return Candidate(Method("majority", str(strength), sboost, "", search=search), **options)
+
+
+@pytest.fixture
+def problem():
+    y = np.arange(200) % 2
+    return Problem(np.zeros((200, 1)), y, Groups(np.arange(200)), 2)
+
+
+def race_of(problem, tiers, **options):
+    splits = KIND.splits(problem, 5, 0)
+    runner = Invented(problem, splits, **options)
+    race = Race(KIND, problem, splits, runner)
+    race.run(tiers)
+    return race, runner
+
+
+def test_who_is_clearly_behind_leaves_and_baselines_stay(problem):
+    good = [of(strength) for strength in (3.0, 2.9, 2.8, 2.7, 2.6)]
+    race, runner = race_of(problem, [[of(0.1, is_baseline=True), *good], [of(0.0), of(2.95)]])
+    state = {entry.candidate.name: (entry.state, len(entry.folds)) for entry in race.entries}
+    assert state["0.0"] == ("dropped", 2)
+    assert state["0.1"] == ("finished", 5)
+    assert state["2.95"] == ("finished", 5)
+    assert len(runner.expected[-1]) == 5 and runner.expected[-1][0] == 1.25  # one fold more of five
+
+
+def test_leaders_try_their_settings(problem):
+    race, _ = race_of(problem, [[of(3.0, searched=True), of(0.5)]])
+    default = race.entries[0].candidate.method.build({}, {}, 0).gamma
+    more = [gamma for gamma in (4.0, 16.0) if gamma != default]
+    assert [e.candidate.params for e in race.entries[2:]] == [{"gamma": gamma} for gamma in more]
+
+
+def test_few_groups_no_dropping_no_settings(problem):
+    few = problem.take(np.arange(50))
+    tiers = [[of(s) for s in (3.0, 2.9, 2.8, 2.7, 2.6)], [of(0.0), of(2.0, searched=True)]]
+    race, _ = race_of(few, tiers)
+    assert {entry.state for entry in race.entries} == {"finished"} and len(race.entries) == 7
+
+
+def test_an_incomplete_round_is_the_last(problem):
+    race, runner = race_of(problem, [[of(3.0), of(2.0), of(1.0)], [of(2.5)]], n_tasks=7)
+    assert runner.ran[-1] == ("3.0", 2)
+    assert [len(entry.folds) for entry in race.entries] == [3, 2, 2, 0]
+    assert {entry.state for entry in race.entries} == {"out of time"}
+    choice = choose(KIND, race)
+    assert choice.n_folds == 2 and len(choice.entries) == 3
+    assert len(choice.answer["proba_group"]) == 80
+
+
+def test_one_fold_is_judged_by_halves(problem):
+    race, _ = race_of(problem, [[of(3.0), of(0.0)]], n_tasks=2)
+    choice = choose(KIND, race)
+    assert choice.n_folds == 1 and choice.estimate.low < choice.estimate.score
+
+
+def test_every_group_has_to_be_held_out_once(problem):
+    splits = KIND.splits(problem, 5, 0)
+    with pytest.raises(ValueError, match="every group out exactly once"):
+        HeldOut(KIND, problem, splits[:4])
+    with pytest.raises(ValueError, match="every group out exactly once"):
+        HeldOut(KIND, problem, [*splits, splits[0]])
+
+
+def test_the_canonical_order_is_that_of_content():
+    rng = np.random.RandomState(0)
+    X, groups = rng.normal(size=(60, 3)), np.repeat(np.arange(12), 5)
+    X[3, 1] = np.nan
+    y = groups % 2
+    shuffled = rng.permutation(60)
+    names = rng.permutation(12)[groups]
+    one, at = in_canonical_order(Problem(X, y, Groups(groups), 2))
+    other, other_at = in_canonical_order(
+        Problem(X[shuffled], y[shuffled], Groups(names[shuffled]), 2)
+    )
+    np.testing.assert_array_equal(one.X, other.X)
+    np.testing.assert_array_equal(one.y, other.y)
+    np.testing.assert_array_equal(one.groups.codes, other.groups.codes)
+    first = {name: code for code, name in zip(groups.tolist(), names.tolist(), strict=True)}
+    assert at.tolist() == [first[name] for name in other_at.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["majority", "presence", "proportions", "measure", "transfer"])
+def test_baselines_come_first_and_nothing_is_forgotten(kind):
+    tiers, not_tried = first_candidates(kind, n_rows=100, n_classes=2, measure="f1")
+    named = {candidate.method.name for tier in tiers for candidate in tier}
+    assert named | set(not_tried) == {m.name for m in METHODS if m.kind == kind} - {"auto"}
+    assert all(candidate.is_baseline for candidate in tiers[0])
+    large, reasons = first_candidates(kind, n_rows=10**6, n_classes=2, measure="f1")
+    assert large[0] and all(
+        "rows" in r or "slow" in r or "installed" in r for r in reasons.values()
+    )
+
+
+def test_variants_leave_out_what_has_been_tried():
+    method = next(m for m in METHODS if m.name == "dissimilarity" and m.kind == "presence")
+    default = method.build({}, {}, 0).C
+    found = [candidate.params["C"] for candidate in variants(Candidate(method))]
+    assert sorted([*found, default]) == sorted(method.search["C"])
