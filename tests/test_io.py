@@ -72,8 +72,8 @@ def test_other_versions_are_told(tmp_path, caplog, monkeypatch):
     load_model(path)
     (record,) = caplog.records
     assert "here is 0.1.2" in record.message and "written with scikit-learn" in record.message
-    monkeypatch.setattr(model_file, "library_versions", lambda: {"groupwise": "0.1.0"})
-    assert "lightgbm" in version_differences(read_header(path)["versions"])[1]
+    monkeypatch.setattr(model_file, "library_versions", dict)
+    assert any("lightgbm" in line for line in version_differences(read_header(path)["versions"]))
 
 
 def test_a_class_that_is_no_more_is_told_with_the_versions(tmp_path, monkeypatch):
