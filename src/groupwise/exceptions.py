@@ -1,14 +1,14 @@
 """Errors and warnings that callers may want to catch by name."""
 
+import inspect
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "solving", "warn_caller"]
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning"]
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
@@ -52,7 +52,7 @@ def solving() -> Iterator[None]:
 
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn about the line that called into the package, however deep inside it this is found."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
