@@ -36,7 +36,6 @@ __all__ = [
     "GroupMixin",
     "NumberPredictions",
     "Predictions",
-    "warn_lost",
 ]
 
 

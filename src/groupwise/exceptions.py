@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "solving", "warn_caller"]
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning"]
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
