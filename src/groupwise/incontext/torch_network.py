@@ -55,8 +55,8 @@ class TorchNetwork(Network):
         return F.relu(x).square()
 
     def _norm(self, name: str, x: Any) -> Any:
-        weight, bias = self.weights[name + ".weight"], self.weights[name + ".bias"]
-        return F.layer_norm(x, x.shape[1:], weight, bias)  # type: ignore[arg-type]
+        weights: Any = self.weights
+        return F.layer_norm(x, x.shape[1:], weights[name + ".weight"], weights[name + ".bias"])
 
     def _pool(self, gate_name: str, u: Any, member: Any) -> Any:
         linear: Any = self._linear(gate_name, u)
