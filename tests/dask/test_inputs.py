@@ -76,19 +76,19 @@ def test_too_few_groups_to_hold_out(client, cut):
 
 def test_settings(client, coarse, cut):
     X, y, groups = coarse()
-    parts = cut(X, 2), cut(y, 2)
+    X, y, groups, two = cut(X, 2), cut(y, 2), cut(groups, 2), cut(np.eye(2)[y], 2)
     with pytest.raises(ValueError, match="on Dask the engine is 'xgboost'"):
-        DaskGroupBoostClassifier(GroupBoostClassifier(), client=client).fit(*parts)
+        DaskGroupBoostClassifier(GroupBoostClassifier(), client=client).fit(X, y, groups=groups)
     with pytest.raises(TypeError, match="must be a GroupBoostClassifier, got GroupBoostRegressor"):
-        DaskGroupBoostClassifier(GroupBoostRegressor(), client=client).fit(*parts)
+        DaskGroupBoostClassifier(GroupBoostRegressor(), client=client).fit(X, y, groups=groups)
     wrong = GroupBoostRegressor("sum", engine="xgboost")
     with pytest.raises(ValueError, match="target must be one of 'mean', 'total'"):
-        DaskGroupBoostRegressor(wrong, client=client).fit(*parts)
+        DaskGroupBoostRegressor(wrong, client=client).fit(X, y, groups=groups)
     with pytest.raises(GroupDataError, match="one number per row"):
-        DaskGroupBoostRegressor(client=client).fit(parts[0], cut(np.eye(2)[y], 2))
-    gap = np.where(np.arange(len(y)) == 9, np.nan, 1.0)
+        DaskGroupBoostRegressor(client=client).fit(X, two, groups=groups)
+    gap = cut(np.where(np.arange(X.shape[0]) == 9, np.nan, 1.0), 2)
     with pytest.raises(GroupDataError, match=r"finite number on every row; group .* holds nan"):
-        DaskGroupBoostRegressor(client=client).fit(parts[0], cut(gap, 2), groups=cut(groups, 2))
+        DaskGroupBoostRegressor(client=client).fit(X, gap, groups=groups)
 
 
 def test_collections_that_do_not_fit_together(coarse, cut):
@@ -112,8 +112,9 @@ def test_collections_that_do_not_fit_together(coarse, cut):
 
 def test_partitions_of_different_length(client, coarse, cut):
     X, y, _ = coarse()
+    each = np.arange(len(X))
     with pytest.raises(GroupDataError, match=r"partition 0 of X has 364 rows, that of y 363"):
-        fit(client, cut(X, 2), cut(y[:-1], 2), None)  # the other partition is as it should be
+        fit(client, cut(X, 2), cut(y[:-1], 2), cut(each, 2))  # the other one is as it should be
 
 
 def test_features_as_xgboost_takes_them():
