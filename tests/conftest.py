@@ -90,7 +90,7 @@ def run():
     """Run a command in this process; the two streams apart."""
     from typer.testing import CliRunner
 
-    from groupwise.cli.app import app
+    from groupwise.cli.commands import app
 
     return lambda *arguments, **options: CliRunner().invoke(
         app, [str(a) for a in arguments], **options

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 import groupwise
 
 ROOT = Path(groupwise.__file__).parent
@@ -27,7 +25,19 @@ LAYERS = [
 ]
 LAYER = {package: level for level, layer in enumerate(LAYERS) for package in layer}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
-each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+
+
+def each_file(check):
+    """Run a check on every file; a failure names the file."""
+
+    def test():
+        for path in FILES:
+            try:
+                check(path)
+            except AssertionError as error:
+                raise AssertionError(f"{path.relative_to(ROOT)}: {error}") from error
+
+    return test
 
 
 def package_of(path):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import groupwise
-from groupwise.cli.app import COMMANDS, EXIT_CODES, load_command
+from groupwise.cli.commands import COMMANDS, EXIT_CODES, load_command
 from groupwise.cli.demo import digit_sessions
 from groupwise.cli.options import parse_params
 from groupwise.io import load_model

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 from groupwise.cli import app
-from groupwise.cli.app import _with_address
+from groupwise.cli.commands import _with_address
 from groupwise.io import load_model
 from groupwise.jobs import TableModel
 from groupwise.jobs.parquet_folder import ParquetFolder, _bundles
@@ -68,7 +68,7 @@ def test_the_model_is_that_of_one_machine(folder, client, tmp_path):
     assert fit(folder, client, paths[0], "--label", "kind").exit_code == 0
     done = run(
         "fit", folder, "--group", "session", "--label", "kind", "-o", paths[1], "--folds", "2",
-        "-p", "n_estimators=15", "-p", "engine=xgboost",
+        "-m", "group-boost", "-p", "n_estimators=15", "-p", "engine=xgboost",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     many, one = map(load_model, paths)

@@ -20,7 +20,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # what the terminal cannot show
-    from groupwise.cli.app import app
+    from groupwise.cli.commands import app
 
     app()
 
@@ -40,7 +40,6 @@ def __getattr__(name: str) -> Any:
     """``app`` when it is asked for."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from groupwise.cli.app import app
+    from groupwise.cli.commands import app
 
-    globals()["app"] = app  # over the module of the same name
     return app

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from groupwise.cli import options
-from groupwise.cli.app import LOCAL
+from groupwise.cli.commands import LOCAL
 from groupwise.jobs import Method, Result, TableModel, methods_for
 from groupwise.tables import OptionError, choose_features
 
