@@ -199,7 +199,6 @@ def check_kinds_of_ids(estimator: BaseEstimator) -> None:
     day = np.datetime64("2026-01-01")
     kinds: list[tuple[Any, Any]] = [
         (codes, 0),
-        (codes.astype(float), 0.0),
         (day + codes.astype("timedelta64[D]"), day),
         ([(0, int(code)) for code in codes], (0, 0)),
         (pd.Categorical(case.ids), names[0]),

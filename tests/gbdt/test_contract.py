@@ -49,7 +49,13 @@ def expected_failures(estimator):
 # scikit-learn's checks know no groups
 @pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
 @parametrize_with_checks(
-    [GroupBoostClassifier(trees=HistTrees(n_jobs=1)), *CLASSIFIERS, *REGRESSORS],
+    [
+        GroupBoostClassifier(**FAST),
+        GroupBoostClassifier("presence", **FAST),
+        GroupBoostClassifier("proportions", **FAST),
+        GroupBoostClassifier(engine="xgboost", **FAST),
+        *REGRESSORS[::2],
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):
