@@ -263,7 +263,7 @@ class GroupMixin:
         return self._judge(self._predictions(*self._checked(X, groups, about_groups=True)), y)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # of what it is mixed into
         tags.input_tags.sparse = True
         return tags
 

@@ -101,7 +101,7 @@ class Groups:
         )
 
     # unhashable, as arrays are; ignored: object declares a method where Python wants None
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # Python's way to say: none
 
     @property
     def n_rows(self) -> int:

@@ -256,6 +256,7 @@ class _Untouchable:
     def __eq__(self, other: object) -> bool:
         raise AssertionError("a fitted model looked at a constructor parameter")
 
+    # ignored: none of them returns, so that what it would return does not matter
     __bool__ = __float__ = __len__ = __iter__ = __call__ = __hash__ = __eq__  # type: ignore[assignment]
 
 

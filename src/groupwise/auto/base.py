@@ -134,7 +134,7 @@ class AutoMixin:
 
     def _take_over(self, fitted: Any) -> Self:
         """What another of this class has learned: a fit that fails on the way leaves no trace."""
-        parameters = self.get_params()  # type: ignore[attr-defined]  # beside BaseEstimator
+        parameters = self.get_params()  # type: ignore[attr-defined]  # of what it is mixed into
         for name, value in vars(fitted).items():
             if name not in parameters:
                 setattr(self, name, value)
@@ -158,7 +158,7 @@ class AutoMixin:
         return found, self._ensemble.combine(answers, groups)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # of what it is mixed into
         tags.input_tags.allow_nan = True
         return tags
 

@@ -154,7 +154,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         return self.kind_.name if hasattr(self, "kind_") else self.kind
 
     @property
-    def _learns_from_groups(self) -> bool:  # type: ignore[override]  # of the kind
+    def _learns_from_groups(self) -> bool:  # type: ignore[override]  # constant in other classes
         return self._kind_name != "transfer"
 
     def _check_parameters(self) -> None:
@@ -251,7 +251,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
             raise GroupDataError(f"{kind.measure!r} is for two classes, y holds {n_classes}")
 
     @property
-    def _decides_per_group(self) -> bool:  # type: ignore[override]  # of the members
+    def _decides_per_group(self) -> bool:  # type: ignore[override]  # constant in other classes
         members = getattr(self, "members_", ())
         decided = any(getattr(m.estimator, "_decides_per_group", False) for m in members)
         return decided or getattr(getattr(self, "_ensemble", None), "decision", "") == "expected"

@@ -218,7 +218,7 @@ class Kind(ABC):
 class Labels(Kind):
     """One class per group: majority or presence."""
 
-    name: str  # type: ignore[misc]  # of the two
+    name: str  # type: ignore[misc]  # constant in other kinds; here there are two
 
     keeps: ClassVar[tuple[str, ...]] = ("proba_group",)
     score_name: ClassVar[str] = "share of groups predicted right"

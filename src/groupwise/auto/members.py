@@ -152,7 +152,7 @@ class Fold:
         started = time.perf_counter()
         try:
             answer = self._answer(candidate)
-        except Exception as error:
+        except Exception as error:  # of any method: told in leaderboard_, and the race goes on
             reason = (str(error).splitlines() or [""])[0]
             failed = f"{type(error).__name__}: {reason}"
             return FoldAnswer({}, time.perf_counter() - started, failed)

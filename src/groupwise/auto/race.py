@@ -156,6 +156,7 @@ class Store:
         """Keep a fold, whole or not at all."""
         more = {".seconds": np.array(found.seconds), ".failed": np.array(found.failed)}
         with atomic_write(self.path(candidate, fold)) as part, part.open("wb") as stream:
+            # ignored: to the stubs any name could be savez's own option
             np.savez(stream, **found.answer, **more)  # type: ignore[arg-type]
 
 

@@ -27,11 +27,11 @@ class WeakLearnerMixin(GroupMixin):
         return self.estimator is None or isinstance(self.estimator, HistTrees)
 
     @property
-    def _splits_on_categories(self) -> bool:  # type: ignore[override]
+    def _splits_on_categories(self) -> bool:  # type: ignore[override]  # constant in others
         return self._boosts_hist_trees
 
     @property
-    def _largest_value(self) -> float:  # type: ignore[override]
+    def _largest_value(self) -> float:  # type: ignore[override]  # constant in others
         return np.inf if self._boosts_hist_trees else GroupMixin._largest_value
 
     def _category_columns(self) -> Sequence[int]:

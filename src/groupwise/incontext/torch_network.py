@@ -42,6 +42,7 @@ class TorchNetwork(Network):
         self, columns: Array, codes: NDArray[np.intp], memory: Memory
     ) -> tuple[Array, Array]:
         row, group = super().answer(self._tensor(columns), codes, memory)
+        # ignored: the numpy network's answer is typed as arrays; here they are tensors
         return row.cpu().numpy(), group.cpu().numpy()  # type: ignore[attr-defined]
 
     def _tensor(self, values: NDArray[Any]) -> Any:

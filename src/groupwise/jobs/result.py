@@ -39,6 +39,7 @@ class _Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
+        # ignored: every class under this one is a dataclass
         pairs = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return {name: _plain(value) for name, value in pairs if value is not None}
 

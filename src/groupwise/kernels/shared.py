@@ -87,7 +87,7 @@ def shareable(function: _Function) -> _Function:
         return shelf.get(digest.digest(), lambda: function(*args))
 
     # ignored: wraps keeps the signature, but a type variable for whole functions cannot say so
-    return shared  # type: ignore[return-value]
+    return shared  # type: ignore[return-value]  # it has the signature of what it wraps
 
 
 def _feed(digest: Any, value: Any) -> None:

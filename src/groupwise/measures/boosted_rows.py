@@ -110,7 +110,7 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         self.ensemble_ = PickledBooster(booster.model_to_string(), self.n_iter_, self.n_jobs)
 
     @property
-    def _learns_from_groups(self) -> bool:  # type: ignore[override]
+    def _learns_from_groups(self) -> bool:  # type: ignore[override]  # constant in others
         return self.loss == "lambdarank" or bool(self.balance_groups)
 
     def _check_parameters(self) -> None:

@@ -115,7 +115,7 @@ class SVMPerfClassifier(BaseMeasureClassifier):
         self.group_column = group_column
 
     @property
-    def _learns_from_groups(self) -> bool:  # type: ignore[override]
+    def _learns_from_groups(self) -> bool:  # type: ignore[override]  # constant in others
         return self.measure == "group_f1"
 
     def _check_parameters(self) -> None:

@@ -148,7 +148,7 @@ class _Hashed:
         self.closed = False
 
     def peek(self) -> bytes:
-        return self._stream.peek(8)[:8]  # type: ignore[attr-defined]
+        return self._stream.peek(8)[:8]  # type: ignore[attr-defined]  # always a buffered one
 
     def read(self, size: int = -1) -> bytes:
         data = self._stream.read(size)
