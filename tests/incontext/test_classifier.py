@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from groupwise import Groups
 from groupwise.datasets import make_sessions
 from groupwise.exceptions import GroupDataError
-from groupwise.incontext import InContextClassifier, LongContextWarning, classifier, members
+from groupwise.incontext import InContextClassifier, LongContextWarning, classifier, members, passes
 from groupwise.incontext.network import load_network
 
 FAST = {"n_members": 2, "n_jobs": 1, "random_state": 0}
@@ -236,7 +236,7 @@ def test_a_long_context_is_read_in_bags_and_says_so(sessions, monkeypatch):
 
 
 def test_a_group_larger_than_one_pass_is_answered_in_pieces(sessions, monkeypatch):
-    monkeypatch.setattr(classifier, "_CHUNK", 64)
+    monkeypatch.setattr(passes, "_CHUNK", 64)
     (X, y, groups), (X_test, _, _) = halves(sessions)
     model = InContextClassifier(**FAST).fit(X, y, groups=groups)
     found = model.predictions(X_test, np.zeros(len(X_test)))

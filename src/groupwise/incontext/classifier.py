@@ -1,9 +1,7 @@
 """An answer without fitting: a network that has learned to learn from group labels."""
 
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,9 +15,10 @@ from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.incontext.columns import Context, ReadRows
-from groupwise.incontext.members import MAX_GROUPS, MAX_ROWS, Member, canonical_order, make_members
+from groupwise.incontext.columns import Context
+from groupwise.incontext.members import MAX_GROUPS, MAX_ROWS, canonical_order, make_members
 from groupwise.incontext.network import KINDS, MAX_CLASSES, Network, load_network
+from groupwise.incontext.passes import Asked, ask_members, by_reader, columns_of, softmax
 from groupwise.inputs import (
     check_choice,
     check_groups,
@@ -34,10 +33,6 @@ from groupwise.metrics import share_error
 
 __all__ = ["InContextClassifier", "LongContextWarning"]
 
-#: Rows that are asked about at once, and of one group at most.
-_CHUNK = 2048
-#: Members whose memory of the context is held at once.
-_HELD = 4
 #: Rows times members below which one thread is enough.
 _SMALL = 1000
 
@@ -249,10 +244,10 @@ class InContextClassifier(BaseGroupClassifier):
         for members in self._members:
             proba = np.zeros((len(self._order), members[0].reader.context.label.shape[1]))
             for member in members:
-                columns = _columns(member, member.reader.read_context())
+                columns = columns_of(member, member.reader.read_context())
                 codes = member.reader.context.codes
                 logits, _ = network.answer(columns, codes, network.read(columns, codes))
-                proba += _softmax(logits[:, member.place]) / len(members)
+                proba += softmax(logits[:, member.place]) / len(members)
             found.append(proba)
         proba_row = np.empty((len(self._order), len(self.classes_)))
         proba_row[self._order] = self._all_classes(found)
@@ -307,14 +302,14 @@ class InContextClassifier(BaseGroupClassifier):
     def _ask(self, rows: Rows, groups: Groups) -> tuple[Array, Array]:
         """Class probabilities of rows and of groups, in one pass per member."""
         network = self._network()
-        asked = _Asked.of(rows, groups)
+        asked = Asked.of(rows, groups)
         n_threads = self._n_threads(groups.n_rows)
         found: list[tuple[Array, Array]] = []
         # One thread per member rather than per product: the products are small.
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
             for members in self._members:
-                parts = _by_reader(members, n_threads)
-                answers = list(pool.map(lambda held: _ask_members(network, held, asked), parts))
+                parts = by_reader(members, n_threads)
+                answers = list(pool.map(lambda held: ask_members(network, held, asked), parts))
                 rows_sum, parts_sum = (sum(values) for values in zip(*answers, strict=True))
                 found.append((rows_sum / len(members), parts_sum / len(members)))
         proba_row = np.empty((groups.n_rows, len(self.classes_)))
@@ -352,98 +347,6 @@ def _problems(label: Array, kind: str) -> list[Array]:
     if n_classes <= (2 if kind == "presence" else MAX_CLASSES):
         return [label]
     return [np.column_stack([1 - label[:, c], label[:, c]]) for c in range(n_classes)]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Rows that are asked about, in parts that one pass can take.
-
-    A part is a group, or a piece of one that is too large. Parts come in the order of the groups'
-    first rows, which does not depend on their names.
-    """
-
-    rows: Rows
-    groups: Groups
-    order: NDArray[np.intp]
-    part_of_row: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, rows: Rows, groups: Groups) -> "_Asked":
-        first = groups.first_rows[groups.codes]
-        order = np.argsort(first, kind="stable")
-        first = first[order]
-        starts = np.flatnonzero(np.diff(first, prepend=-1))
-        size = np.diff([*starts, len(order)])
-        inside = np.arange(len(order)) - np.repeat(starts, size)
-        # Rows are dealt to the pieces in turn, so that each is like the whole group.
-        piece = inside % np.repeat(-(-size // _CHUNK), size)
-        within = np.lexsort([inside, piece, first])
-        new = np.diff(first, prepend=-1).astype(bool) | (np.diff(piece[within], prepend=-1) != 0)
-        return cls(rows, groups, order[within], np.cumsum(new) - 1)
-
-    @property
-    def n_parts(self) -> int:
-        return int(self.part_of_row[-1]) + 1
-
-    def chunks(self) -> Iterator[slice]:
-        """Runs of whole parts, each of at most _CHUNK rows."""
-        ends = np.flatnonzero(np.diff(self.part_of_row, append=self.n_parts)) + 1
-        start = 0
-        while start < len(self.order):
-            last = int(np.searchsorted(ends, start + _CHUNK, side="right")) - 1
-            yield slice(start, int(ends[last]))
-            start = int(ends[last])
-
-    def by_group(self, proba_row: Array, proba_part: Array) -> Array:
-        """Probabilities of groups: of their one row, or of their parts by size."""
-        size = np.bincount(self.part_of_row)
-        starts = np.concatenate([[0], np.cumsum(size)[:-1]])
-        alone = (size == 1)[:, None]
-        proba_part = np.where(alone, proba_row[self.order[starts]], proba_part)
-        out = np.zeros((self.groups.n_groups, proba_row.shape[1]))
-        np.add.at(out, self.groups.codes[self.order[starts]], proba_part * size[:, None])
-        return out / self.groups.sizes[:, None]
-
-
-def _ask_members(network: Network, held: list[Member], asked: _Asked) -> tuple[Array, Array]:
-    """Sums of the probabilities of members that share a reader: rows in order, parts."""
-    reader = held[0].reader
-    n_classes = reader.context.label.shape[1]
-    proba_row = np.zeros((len(asked.order), n_classes))
-    proba_part = np.zeros((asked.n_parts, n_classes))
-    context = reader.read_context()
-    memories = [network.read(_columns(member, context), reader.context.codes) for member in held]
-    for here in asked.chunks():
-        parts = asked.part_of_row[here]
-        codes = parts - parts[0]
-        read = reader.read(dense(asked.rows[asked.order[here]]), np.bincount(codes))
-        for member, memory in zip(held, memories, strict=True):
-            of_row, of_part = network.answer(_columns(member, read), codes, memory)
-            proba_row[here] += _softmax(of_row[:, member.place])
-            proba_part[parts[0] : parts[-1] + 1] += _softmax(of_part[:, member.place])
-    return proba_row, proba_part
-
-
-def _by_reader(members: list[Member], n_threads: int) -> list[list[Member]]:
-    """Members that share a reader, as many at once as memory and threads are meant for."""
-    most = min(_HELD, -(-len(members) // n_threads))
-    readers = {id(member.reader): member.reader for member in members}
-    found = []
-    for reader in readers.values():
-        same = [member for member in members if member.reader is reader]
-        found += [same[start : start + most] for start in range(0, len(same), most)]
-    return found
-
-
-def _columns(member: Member, rows: ReadRows) -> NDArray[np.float32]:
-    return member.reader.columns(rows, member.order, member.place)
-
-
-def _softmax(logits: NDArray[np.float32]) -> Array:
-    shifted = logits.astype(np.float64)
-    shifted -= shifted.max(axis=1, keepdims=True)
-    np.exp(shifted, out=shifted)
-    return shifted / shifted.sum(axis=1, keepdims=True)
 
 
 def _scores(proba: Array) -> Array:
