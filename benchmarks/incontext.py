@@ -22,7 +22,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from groupwise.jobs.methods import methods_for
 from harness import RESULTS, machine, peak_memory
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
@@ -32,18 +31,14 @@ from groupwise.datasets import load_mil, load_uci, make_aggregates, make_session
 from groupwise.datasets.aggregates import load_adult, load_ionosphere
 from groupwise.incontext import InContextClassifier
 from groupwise.incontext.network import load_network
-from groupwise.jobs.supervision import Majority, Presence, Proportions
+from groupwise.methods import AUTO, methods_for
 from groupwise.model_selection import group_train_test_split
 from groupwise.proportions import decode_counts
 
 OURS = "in-context"
 FIRST_SEED = 7000
 PICTURE = Path(__file__).parents[1] / "docs" / "incontext_curves.svg"
-KINDS = {
-    "majority": Majority("group", ("y",)),
-    "proportions": Proportions("group", ("a", "b")),
-    "presence": Presence("group", ("y",)),
-}
+KINDS = ("majority", "proportions", "presence")
 #: The five that did best on the tables above, for the curves.
 BEST = {
     "majority": ("group-boost", "sboost", "group-boost-softmax", "naive-logistic", "statistics"),
@@ -109,7 +104,7 @@ def run_all(
             for method in methods:
                 if store.missing(section, case, method.name, draw):
                     seed = FIRST_SEED + draw
-                    model = method.build(KINDS[kind], {}, seed)
+                    model = method.build({}, {}, seed)
                     began = time.process_time()
                     found = measure(model, data, seed)
                     cpu = time.process_time() - began
@@ -478,7 +473,7 @@ def main() -> None:
     for name in options.sections:
         section, kind, draws = SECTIONS[name]
         all_names = [m.name for k in KINDS for m in methods_for(k) if kind in (None, k)]
-        names = [n for n in options.methods or all_names if n not in options.without]
+        names = [n for n in options.methods or all_names if n not in (AUTO, *options.without)]
         section(store, names, options.draws or draws)
         write(store)
     write(store)

@@ -1,6 +1,7 @@
 """The folder tree is the data's journey: a package imports from lower layers only."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import groupwise
@@ -146,3 +147,17 @@ def test_nobody_guesses_what_an_estimator_can_do(path):
         return  # parameters of a constructor by name: no answers
     text = path.read_text()
     assert "inspect.signature" not in text and "import signature" not in text
+
+
+def test_what_stands_beside_the_package_imports_what_there_is():
+    beside = [
+        path
+        for folder in ("benchmarks", "training", "reproductions", "docs")
+        for path in (Path(__file__).parents[1] / folder).rglob("*.py")
+    ]
+    for path in beside:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("groupwise"):
+                module = importlib.import_module(node.module)
+                for name in node.names:
+                    assert hasattr(module, name.name), f"{path.name}: {node.module}.{name.name}"

@@ -437,21 +437,25 @@ def command(*arguments, **options):
     )  # fmt: skip
 
 
-def test_a_full_disk(fitted, tmp_path):
+def test_a_full_disk(fitted, tmp_path, run):
     """A file system of 16 KiB where we may make one, else a limit on the size of files."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)], capture_output=True
     )
-    limit = None
-    if mounted.returncode != 0:
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
+    words = ["fit", fitted / "good.csv", *ROLES, "--folds", 2, "-m", "group-boost", "-q",
+             "-o", disk / "model.skops", "--force"]  # fmt: skip
     try:
         (disk / "model.skops").write_text("earlier")
-        done = command("fit", fitted / "good.csv", *ROLES, "--folds", 2, "-m", "group-boost",
-                       "-o", disk / "model.skops", "--force", preexec_fn=limit)  # fmt: skip
-        assert done.returncode == 5, done.stderr
+        if mounted.returncode == 0:
+            done = run(*words)
+            code = done.exit_code
+        else:
+            limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
+            done = command(*words, preexec_fn=limit)
+            code = done.returncode
+        assert code == 5, done.stderr
         (line,) = done.stderr.strip().splitlines()
         assert line.startswith(f"error: {disk / 'model.skops'}: ")
         assert "No space" in line or "too large" in line
@@ -462,13 +466,12 @@ def test_a_full_disk(fitted, tmp_path):
             subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.parametrize(
-    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -9)])
 def test_a_killed_process(kill, code, fitted, tmp_path):
     """A comparison that is stopped keeps its finished folds, and nothing half written."""
     program = "from groupwise.cli import app; app()"
-    arguments = ["compare", fitted / "good.csv", *ROLES, "-o", tmp_path / "c", "--folds", "4"]
+    arguments = ["compare", fitted / "good.csv", *ROLES, "-o", tmp_path / "c", "--folds", "4",
+                 "-m", "naive-logistic,sboost,group-boost"]  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

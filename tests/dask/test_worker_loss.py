@@ -95,7 +95,7 @@ def test_a_killed_worker_is_one_clear_error(fresh_client, coarse, cut, tmp_path,
         return
     # the cluster has a new worker by now or soon; the same fit goes on, to the same model
     fresh_client.wait_for_workers(2, timeout=30)
-    n_rounds = json.loads(path.read_text())["n_rounds"] + 20
+    n_rounds = json.loads(path.read_text())["n_rounds"] + 5
     again = DaskGroupBoostClassifier(
         settings(n_rounds), client=fresh_client, checkpoint=path, checkpoint_every=5
     )

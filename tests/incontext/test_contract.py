@@ -1,9 +1,12 @@
 """The in-context classifier: scikit-learn's checks and the library's own."""
 
+from dataclasses import replace
+
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from groupwise.incontext import InContextClassifier
+from groupwise.incontext import InContextClassifier, classifier
+from groupwise.incontext.network import load_network
 from groupwise.testing import parametrize_with_group_checks
 
 ESTIMATORS = [
@@ -34,5 +37,9 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @parametrize_with_group_checks(ESTIMATORS)
-def test_group_contract(estimator, check):
+def test_group_contract(estimator, check, monkeypatch):
+    # the contract does not ask how good the answers are: a block of the network instead of eight
+    short = load_network()
+    short = replace(short, meta=short.meta | {"sizes": short.meta["sizes"] | {"n_blocks": 1}})
+    monkeypatch.setattr(classifier, "load_network", lambda device: short)
     check(estimator)

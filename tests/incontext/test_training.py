@@ -87,7 +87,7 @@ def test_some_tables_ask_for_rows_one_by_one():
 
 
 #: Loss of rows and groups on the tables below, as the weights of the package have it.
-STORED = {"digest": "58a0415f5bad3909", "rows": 0.5727, "groups": 0.8240}
+STORED = {"digest": "dfeb4957a96c0eac", "rows": 0.5722, "groups": 0.8185}
 
 
 def test_the_shipped_weights_have_the_stored_loss():

@@ -43,7 +43,7 @@ VARIANTS = [
     LPBoostClassifier(DecisionTreeClassifier(max_depth=2), max_queries=5),
     DPBoostClassifier(Balls(10, max_radii=6), relaxation="embedding", nu=0.2, n_restarts=1),
     DPBoostClassifier(
-        Stumps(1), relaxation="lifted", solution="relaxation", background_cost="row", C=0.1
+        Stumps(1), relaxation="embedding", solution="relaxation", background_cost="row", C=0.1
     ),
     MISVMClassifier(n_components=20),
     GroupVoteClassifier([("lp", LPBoostClassifier(Stumps(4))), ("apr", APRClassifier())]),

@@ -148,9 +148,7 @@ def test_plain_c_locale_and_a_path_that_is_not_ascii(table, tmp_path):
     done = command("fit", source, "-g", "session", "-l", "kind", "-m", "naive-logistic", "--folds",
                    2, "-o", model, "--report", page, env={**os.environ, **locale})  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "tämä" in page.read_text(encoding="utf-8")
-    done = command("predict", model, source, "-o", folder / "o.csv", env={**os.environ, **locale})
-    assert done.returncode == 0, done.stderr
+    assert "tämä" in page.read_text(encoding="utf-8") and model.exists()
 
 
 # Forks.

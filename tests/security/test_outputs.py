@@ -3,13 +3,13 @@
 import json
 import os
 import pty
-import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from groupwise import cli
 from groupwise.cli.console import as_text, visible
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.nesting import nesting_depth
@@ -82,18 +82,18 @@ def test_commands_print_no_escapes(run, table, tmp_path):
     assert done.exit_code == 3 and "\x1b" not in done.stderr and "\\x1b[2J" in done.stderr
 
 
-def test_a_terminal_is_shown_csv_without_escapes(table):
+def test_a_terminal_is_shown_csv_without_escapes(table, monkeypatch):
     leader, follower = pty.openpty()
-    program = "import groupwise.cli; groupwise.cli.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "predict", table.parent / "m.skops", table,
-         "--level", "group"],
-        stdout=follower, stderr=subprocess.PIPE, timeout=120,
-    )  # fmt: skip
-    os.close(follower)
-    shown = os.read(leader, 1 << 16)
+    words = ["predict", table.parent / "m.skops", table, "--level", "group"]
+    monkeypatch.setattr(sys, "argv", ["groupwise", *map(str, words)])
+    with open(follower, "w") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        terminal.flush()
+        shown = os.read(leader, 1 << 16)
     os.close(leader)
-    assert done.returncode == 0, done.stderr
+    assert not end.value.code
     assert b"\x1b" not in shown and b"\\x1b]0;PWNED" in shown
 
 
