@@ -1,5 +1,6 @@
 """Groups described by how they would change a density of all rows (Wei, Wu and Zhou 2014)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +16,13 @@ from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.kernels.shared import shareable
 from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
+from groupwise.presence.platt import platt_scaling
 
 __all__ = ["FisherVectorClassifier", "FisherVectors", "fisher_vectors"]
 
 _LEAST_SHARE = 1e-10  # of the variance, for a direction to count
-_HALVINGS = 5
-_FEWEST = 4  # groups of each class, for them to be halved
+_FOLDS = 5
+_FEWEST = 5  # groups of each class, for some to be held out and the others halved
 
 
 class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
@@ -36,9 +38,12 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
 
     Entries are replaced by their signed square roots, vectors scaled to length one.
 
-    The groups are halved five times: the rows of one half make the density, the vectors of the
-    other half the classifier, and the other way round. The score is the mean over these ten; see
-    the notes. Time is linear in the rows, and no row is kept. Sparse rows are made dense.
+    Five times a fifth of the groups is held out and the others are halved: the rows of one half
+    make the density, the vectors of the other half the classifier, and the other way round. The
+    score is the mean s over these ten, made log-odds :math:`a s + b` by Platt's scaling of what the
+    two that have not seen a group say of it; so the threshold between the classes, at zero, comes
+    from held-out groups. See the notes. Time is linear in the rows, and no row is kept. Sparse rows
+    are made dense.
 
     Parameters
     ----------
@@ -59,6 +64,8 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     classes_ : ndarray of shape (2,)
     ensemble_ : list of (FisherVectors, LogisticRegression)
         The densities and their classifiers.
+    scaling_ : tuple of float
+        a and b.
 
     Notes
     -----
@@ -66,8 +73,14 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     deviation that comes from these groups. New groups have next to nothing there, so that their
     vectors differ from those of the density's groups by much the same vector, and a classifier of
     the latter may put all of the former on one side, however well it ranks them. The vectors of
-    groups that the density has not seen are those of new groups. Where a class has fewer than four
-    groups, they are not halved: one density and one classifier of all groups, as in the paper.
+    groups that the density has not seen are those of new groups.
+
+    A vector has more entries than there are groups of the rarer class, mostly. The classifier
+    separates its own groups, but the scores of new ones are drawn together around its intercept,
+    on the side of the larger class, and again all may lie there. Scaling the scores of held-out
+    groups puts this right, and makes probabilities of them. Folds and halves have the same shares
+    of the classes. Where a class has fewer than five groups, there is one density and one
+    classifier of all groups, as in the paper, and a = 1, b = 0.
 
     References
     ----------
@@ -110,10 +123,22 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         bags = self._bags(data)
         rng = check_random_state(self.random_state)
         every = np.arange(bags.groups.n_groups)
-        splits = [(every, every)]
-        if np.bincount(bags.y_group).min() >= _FEWEST:
-            splits = [pair for _ in range(_HALVINGS) for pair in _halves(bags.y_group, rng)]
-        self.ensemble_ = [self._fit_member(bags, *pair, rng) for pair in splits]
+        if np.bincount(bags.y_group).min() < _FEWEST:
+            self.ensemble_ = [self._fit_member(bags, every, every, rng)]
+            self.scaling_ = (1.0, 0.0)
+            return
+        self.ensemble_ = []
+        held_out_score = np.empty(len(every))
+        for held_out, one, other in _folds(bags.y_group, rng):
+            pair = [
+                self._fit_member(bags, one, other, rng),
+                self._fit_member(bags, other, one, rng),
+            ]
+            rows = np.isin(bags.groups.codes, held_out)
+            groups = Groups(bags.groups.codes[rows])
+            held_out_score[held_out] = _mean_score(pair, bags.X[rows], groups)
+            self.ensemble_ += pair
+        self.scaling_ = platt_scaling(held_out_score, bags.y_group)
 
     def _fit_member(
         self,
@@ -132,21 +157,29 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         return density, machine.fit(vectors, bags.y_group[of_classifier])
 
     def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
-        scores = [
-            machine.decision_function(density.transform(rows, groups))
-            for density, machine in self.ensemble_
-        ]
-        return np.mean(scores, axis=0)
+        slope, intercept = self.scaling_
+        return slope * _mean_score(self.ensemble_, rows, groups) + intercept
 
 
-def _halves(
+def _mean_score(
+    members: list[tuple["FisherVectors", LogisticRegression]], rows: Rows, groups: Groups
+) -> NDArray[np.float64]:
+    scores = [
+        machine.decision_function(density.transform(rows, groups)) for density, machine in members
+    ]
+    return np.mean(scores, axis=0)
+
+
+def _folds(
     y_group: NDArray[np.intp], rng: np.random.RandomState
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The groups in two halves with the same share of each class, in both orders."""
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+    """A fifth of the groups and the halves of the others, each with its share of each class."""
     shuffled = rng.permutation(len(y_group))
     by_class = shuffled[np.argsort(y_group[shuffled], kind="stable")]
-    one, other = np.sort(by_class[::2]), np.sort(by_class[1::2])
-    return [(one, other), (other, one)]
+    for number in range(_FOLDS):
+        held_out = np.arange(len(by_class)) % _FOLDS == number
+        others = by_class[~held_out]
+        yield np.sort(by_class[held_out]), np.sort(others[::2]), np.sort(others[1::2])
 
 
 @dataclass(frozen=True)
