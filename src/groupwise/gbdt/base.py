@@ -229,11 +229,7 @@ def engine_options(model: BaseGroupBoost, seed: int) -> EngineOptions:
     trees = HistTrees() if model.trees is None else model.trees
     names = getattr(model, "feature_names_in_", None)
     trees = trees.by_position(model.n_features_in_, None if names is None else list(names))
-    categories = getattr(model, "_categories", None)  # category columns of a table, now codes
-    if categories is not None:
-        given = trees.categorical_features or ()
-        columns = sorted({*(int(column) for column in given), *categories.positions})
-        trees.set_params(categorical_features=columns)
+    trees = trees.with_categories(model._category_columns())
     return EngineOptions(
         trees=trees,
         learning_rate=model.learning_rate,

@@ -20,6 +20,7 @@ from groupwise.groups import Groups
 
 __all__ = [
     "LARGEST_VALUE",
+    "LARGEST_WEIGHT",
     "CategoryColumns",
     "check_features",
     "check_groups",
@@ -38,6 +39,8 @@ __all__ = [
 
 #: The largest magnitude of a feature that methods compute with, unless they say another.
 LARGEST_VALUE = 1e50
+#: And of a weight.
+LARGEST_WEIGHT = 1e30
 _NUMBERS_OF_DATES = "make numbers of them, such as days since the first"
 
 
@@ -236,7 +239,7 @@ def check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[np.float6
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
-    refuse_size("sample_weight", weight, 1e30, name="fit")
+    refuse_size("sample_weight", weight, LARGEST_WEIGHT, name="fit")
     return weight
 
 
