@@ -22,6 +22,7 @@ __all__ = ["FisherVectorClassifier", "FisherVectors", "fisher_vectors"]
 
 _LEAST_SHARE = 1e-10  # of the variance, for a direction to count
 _FOLDS = 5
+_HALVINGS = 1
 _FEWEST = 5  # groups of each class, for some to be held out and the others halved
 
 
@@ -129,15 +130,16 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
             return
         self.ensemble_ = []
         held_out_score = np.empty(len(every))
-        for held_out, one, other in _folds(bags.y_group, rng):
-            pair = [
-                self._fit_member(bags, one, other, rng),
-                self._fit_member(bags, other, one, rng),
+        for held_out, others in _folds(every, bags.y_group, _FOLDS, rng):
+            members = [
+                self._fit_member(bags, *halves, rng)
+                for _ in range(_HALVINGS)
+                for halves in _folds(others, bags.y_group, 2, rng)
             ]
             rows = np.isin(bags.groups.codes, held_out)
             groups = Groups(bags.groups.codes[rows])
-            held_out_score[held_out] = _mean_score(pair, bags.X[rows], groups)
-            self.ensemble_ += pair
+            held_out_score[held_out] = _mean_score(members, bags.X[rows], groups)
+            self.ensemble_ += members
         self.scaling_ = platt_scaling(held_out_score, bags.y_group)
 
     def _fit_member(
@@ -171,15 +173,14 @@ def _mean_score(
 
 
 def _folds(
-    y_group: NDArray[np.intp], rng: np.random.RandomState
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
-    """A fifth of the groups and the halves of the others, each with its share of each class."""
-    shuffled = rng.permutation(len(y_group))
+    chosen: NDArray[np.intp], y_group: NDArray[np.intp], n_folds: int, rng: np.random.RandomState
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Each fold of some groups and the others of them, with the same shares of the classes."""
+    shuffled = rng.permutation(chosen)
     by_class = shuffled[np.argsort(y_group[shuffled], kind="stable")]
-    for number in range(_FOLDS):
-        held_out = np.arange(len(by_class)) % _FOLDS == number
-        others = by_class[~held_out]
-        yield np.sort(by_class[held_out]), np.sort(others[::2]), np.sort(others[1::2])
+    for number in range(n_folds):
+        inside = np.arange(len(by_class)) % n_folds == number
+        yield np.sort(by_class[inside]), np.sort(by_class[~inside])
 
 
 @dataclass(frozen=True)
@@ -245,9 +246,14 @@ def fisher_vectors(
 @shareable
 def _principal_directions(X: NDArray[np.float64], energy: float) -> NDArray[np.float64]:
     """As many as hold the energy, none of them without variance, at least one."""
+    wide = X.shape[1] > X.shape[0]
     with solving():
-        _, size, directions = np.linalg.svd(X, full_matrices=False)
-    share = size**2 / max(float((size**2).sum()), np.finfo(float).tiny)
+        square, found = np.linalg.eigh(X @ X.T if wide else X.T @ X)
+    square, found = np.maximum(square[::-1], 0.0), found[:, ::-1]
+    share = square / max(float(square.sum()), np.finfo(float).tiny)
     before = np.cumsum(share) - share
     n_kept = max(1, int(((before < energy) & (share > _LEAST_SHARE)).sum()))
-    return directions[:n_kept].T
+    if not wide:
+        return found[:, :n_kept]
+    size = np.sqrt(np.maximum(square[:n_kept], np.finfo(float).tiny))
+    return (X.T @ found[:, :n_kept]) / size
