@@ -28,6 +28,7 @@ __all__ = [
     "check_weights",
     "dense",
     "expecting",
+    "expecting_rows_for",
     "refuse_dates",
     "refuse_equal_names",
     "refuse_size",
@@ -61,6 +62,23 @@ def expecting(name: str, what: str) -> Iterator[None]:
             raise
         kind = TypeError if isinstance(error, TypeError) else GroupDataError
         raise kind(f"{name} must hold {what}: {error}") from error
+
+
+@contextmanager
+def expecting_rows_for(estimator: BaseEstimator, X: Rows) -> Iterator[None]:
+    """Let errors of another estimator's fit say whose they are, and which columns hold nothing."""
+    name = type(estimator).__name__
+    try:
+        with expecting("X", f"rows that {name} can be fitted to"):
+            yield
+    except ValueError as error:
+        empty = [] if issparse(X) else np.flatnonzero(np.isnan(X).all(axis=0)).tolist()
+        if not empty:
+            raise
+        raise GroupDataError(
+            f"column {empty[0]} of X (the first is 0) holds no value at all, and {name} cannot be "
+            "fitted: leave the column out"
+        ) from error
 
 
 def refuse_equal_names(table: Any, name: str) -> None:

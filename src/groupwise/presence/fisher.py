@@ -21,8 +21,8 @@ from groupwise.presence.platt import platt_scaling
 __all__ = ["FisherVectorClassifier", "FisherVectors", "fisher_vectors"]
 
 _LEAST_SHARE = 1e-10  # of the variance, for a direction to count
-_FOLDS = 5
-_HALVINGS = 1
+_HALVINGS = 5
+_FOLDS, _HALVINGS_OF_FOLD = 5, 2
 _FEWEST = 5  # groups of each class, for some to be held out and the others halved
 
 
@@ -39,12 +39,12 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
 
     Entries are replaced by their signed square roots, vectors scaled to length one.
 
-    Five times a fifth of the groups is held out and the others are halved: the rows of one half
-    make the density, the vectors of the other half the classifier, and the other way round. The
-    score is the mean s over these ten, made log-odds :math:`a s + b` by Platt's scaling of what the
-    two that have not seen a group say of it; so the threshold between the classes, at zero, comes
-    from held-out groups. See the notes. Time is linear in the rows, and no row is kept. Sparse rows
-    are made dense.
+    The groups are halved five times: the rows of one half make the density, the vectors of the
+    other half the classifier, and the other way round. The score is the mean s over these ten, made
+    log-odds :math:`a s + b` by Platt's scaling (:func:`~groupwise.presence.platt.platt_scaling`) of
+    the scores of groups in turn held out, by five folds with two halvings each: so the threshold
+    between the classes, at zero, comes from groups that were not learned from. See the notes. Time
+    is linear in the rows, and no row is kept. Sparse rows are made dense.
 
     Parameters
     ----------
@@ -128,19 +128,23 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
             self.ensemble_ = [self._fit_member(bags, every, every, rng)]
             self.scaling_ = (1.0, 0.0)
             return
-        self.ensemble_ = []
+        self.ensemble_ = self._fit_members(bags, every, _HALVINGS, rng)
         held_out_score = np.empty(len(every))
         for held_out, others in _folds(every, bags.y_group, _FOLDS, rng):
-            members = [
-                self._fit_member(bags, *halves, rng)
-                for _ in range(_HALVINGS)
-                for halves in _folds(others, bags.y_group, 2, rng)
-            ]
+            members = self._fit_members(bags, others, _HALVINGS_OF_FOLD, rng)
             rows = np.isin(bags.groups.codes, held_out)
             groups = Groups(bags.groups.codes[rows])
             held_out_score[held_out] = _mean_score(members, bags.X[rows], groups)
-            self.ensemble_ += members
         self.scaling_ = platt_scaling(held_out_score, bags.y_group)
+
+    def _fit_members(
+        self, bags: Bags, chosen: NDArray[np.intp], n_halvings: int, rng: np.random.RandomState
+    ) -> list[tuple["FisherVectors", LogisticRegression]]:
+        return [
+            self._fit_member(bags, *halves, rng)
+            for _ in range(n_halvings)
+            for halves in _folds(chosen, bags.y_group, 2, rng)
+        ]
 
     def _fit_member(
         self,

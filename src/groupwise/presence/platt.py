@@ -7,31 +7,30 @@ from scipy.special import expit
 
 __all__ = ["platt_scaling"]
 
-# Of the slope for scores of standard deviation 1: the order of groups is never turned round.
-_LEAST_SLOPE = 0.01
+_PENALTY = np.array([3.0, 0.1])  # of log a and of b
 
 
-def platt_scaling(
-    score: NDArray[np.float64], positive: NDArray[np.bool_] | NDArray[np.intp]
-) -> tuple[float, float]:
+def platt_scaling(score: NDArray[np.float64], y_group: NDArray[np.intp]) -> tuple[float, float]:
     r"""Slope and intercept that make scores log-odds of the positive class.
 
-    .. math:: \min_{a > 0, b} -\sum_g t_g \log p_g + (1 - t_g) \log(1 - p_g), \qquad
-              p_g = \frac{1}{1 + e^{-(a s_g + b)}},
+    .. math:: \min_{a > 0, b} \sum_g \log(1 + e^{a s_g + b}) - y_g (a s_g + b)
+              + \tfrac32 \log^2 a + \tfrac1{20} b^2
 
-    where t is :math:`(n_+ + 1) / (n_+ + 2)` for the positive groups and :math:`1 / (n_- + 2)` for the
-    others, which keeps a and b finite where the scores separate the classes.
+    The last terms take the place of Platt's smoothed labels. They draw towards the scores as they
+    are where groups are few, keep a and b finite where the scores separate the classes, and never
+    turn the order of the groups round.
 
     Parameters
     ----------
     score : ndarray of shape (n_groups,)
         Of groups that the scorer was not fitted to.
-    positive : ndarray of shape (n_groups,)
+    y_group : ndarray of shape (n_groups,)
         0 and 1.
 
     Returns
     -------
     slope, intercept : float
+        a and b.
 
     References
     ----------
@@ -42,28 +41,19 @@ def platt_scaling(
     --------
     >>> import numpy as np
     >>> from groupwise.presence.platt import platt_scaling
-    >>> score = np.array([-3.0, -2.5, -2.0, -1.5, -2.2, -1.0])  # in order, all below zero
-    >>> slope, intercept = platt_scaling(score, np.array([0, 0, 0, 1, 0, 1]))
-    >>> (slope * score + intercept > 0).astype(int).tolist()
+    >>> score = np.tile([-3.0, -2.5, -2.0, -1.5, -2.2, -1.0], 5)  # in order, all below zero
+    >>> slope, intercept = platt_scaling(score, np.tile([0, 0, 0, 1, 0, 1], 5))
+    >>> (slope * score + intercept > 0)[:6].astype(int).tolist()
     [0, 0, 0, 1, 0, 1]
     """
-    positive = np.asarray(positive, dtype=bool)
-    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    middle, spread = float(score.mean()), float(score.std())
-    if spread == 0.0:
-        prior = float(target.mean())
-        return 1.0, float(np.log(prior / (1.0 - prior)) - middle)
-    unit = (score - middle) / spread
 
     def cost(found: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        log_odds = found[0] * unit + found[1]
-        miss = expit(log_odds) - target
-        value = np.logaddexp(0.0, log_odds).sum() - target @ log_odds
-        return float(value), np.array([miss @ unit, miss.sum()])
+        slope = np.exp(found[0])
+        log_odds = slope * score + found[1]
+        miss = expit(log_odds) - y_group
+        value = np.logaddexp(0.0, log_odds).sum() - y_group @ log_odds
+        gradient = np.array([slope * (miss @ score), miss.sum()])
+        return float(value + 0.5 * (_PENALTY @ found**2)), gradient + _PENALTY * found
 
-    bounds = [(_LEAST_SLOPE, None), (None, None)]
-    options = {"ftol": 1e-14, "gtol": 1e-8}
-    found = minimize(cost, [1.0, 0.0], jac=True, bounds=bounds, method="L-BFGS-B", options=options)
-    slope = float(found.x[0]) / spread
-    return slope, float(found.x[1]) - slope * middle
+    found = minimize(cost, np.zeros(2), jac=True, method="L-BFGS-B", options={"gtol": 1e-8}).x
+    return float(np.exp(found[0])), float(found[1])
