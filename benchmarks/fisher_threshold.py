@@ -39,7 +39,7 @@ def run(path: Path, sets: list[str]) -> None:
             clock = time.process_time()
             model = FisherVectorClassifier(random_state=fold)
             model.fit(d.X[train], d.y[train], groups=d.groups[train])
-            names, first = np.unique(d.groups[test], return_index=True)
+            _, first = np.unique(d.groups[test], return_index=True)
             proba = model.predict_groups_proba(d.X[test], d.groups[test])[:, 1]
             score = np.log(proba) - np.log1p(-proba)
             slope, intercept = getattr(model, "scaling_", (1.0, 0.0))
@@ -108,8 +108,9 @@ def table(paths: list[Path]) -> None:
     report.add(
         "Five folds of whole groups, default settings, one seed",
         [*rows, mean],
-        "Scaled: the classifier as it is. Unscaled: the same ten classifiers without Platt's scaling "
-        "of held-out scores. Called: share of new groups called positive. AUC: mean over folds.",
+        "Scaled: the classifier as it is. Unscaled: the same ten classifiers without Platt's "
+        "scaling of held-out scores. Called: share of new groups called positive. AUC: mean over "
+        "folds.",
     )
 
 

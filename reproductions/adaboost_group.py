@@ -255,7 +255,8 @@ def _collect(
     for data, family, number in track(
         [step for step in steps if not store.has(*step, seed)], "protein, spam and users"
     ):
-        found = _values(*cases[data][number], family)
+        split, y_test = cases[data][number]
+        found = _values(split, y_test, family)
         key = {"data": data, "family": family, "case": number, "seed": seed}
         store.add(key | {"values": found})
     parts: dict[str, dict[str, list[pd.DataFrame]]] = {data: {} for data in cases}

@@ -113,7 +113,6 @@ class Result:
         parts.append("## Settings\n\n" + "\n".join(f"- {k}: {v}" for k, v in settings.items()))
         return "\n\n".join(parts) + "\n"
 
-
     def _of_earlier_versions(self) -> list[str]:
         lines = []
         for title, rows in self.earlier.items():
@@ -136,8 +135,9 @@ def _has_all(table: pd.DataFrame, row: pd.Series) -> bool:
     """Whether a table has the row with every cell that is filled there, as far as it has them."""
     if row.name not in table.index:
         return False
+    mine: Any = table.loc[row.name]  # type: ignore[index]  # any label will do
     columns = [column for column in row.dropna().index if column in table.columns]
-    return bool(table.loc[row.name, columns].notna().all())
+    return bool(mine[columns].notna().all())
 
 
 def _joint_order(before: list[Any], now: list[Any]) -> list[Any]:

@@ -230,8 +230,9 @@ def reproduce(
         "1 / mean squared length of the rows, SVMlight's default (1 on text, 1/21 on mushroom)",
         "all other rows of Table 3": "squared hinge (LinearLearner) or logistic, C = 1 unless said",
         "weights of Table 3": "mean 1, the same total in both classes",
-        "TSVM, TSVMt": f"Joachims 1999 to the letter, C = C* as above, at most {LETTER_DRAWS} draws; above "
-        "2,000 rows by liblinear, whose intercept is slightly penalised",
+        "TSVM, TSVMt": "Joachims 1999 to the letter, C = C* as above, at most "
+        f"{LETTER_DRAWS} draws; above 2,000 rows by liblinear, whose intercept is slightly "
+        "penalised",
         "ours: TSVM": "squared hinge, C = C* = 0.1, our label switching; the same in "
         "TrAdaBoost(our TSVM), whose weights have the same total in both classes",
         "figures": f"{max(repeats // 3, 1)} draws; SVM, SVMt and TrAdaBoost(SVM) with the plain "

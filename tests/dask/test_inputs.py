@@ -64,7 +64,9 @@ def test_weights(client, coarse, cut):
         fit(client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(weight, 2))
     for size in (1e308, 1e-308):
         with pytest.raises(GroupDataError, match=r"partition \d: sample_weight holds .*1e[+-]30"):
-            fit(client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(weight**2 * size, 2))
+            fit(
+                client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(weight**2 * size, 2)
+            )
     with pytest.raises(GroupDataError, match="no rows to train on"):
         fit(client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(0 * weight, 2))
 

@@ -53,7 +53,7 @@ VARIANTS = [
 
 @pytest.fixture(autouse=True)
 def few_halvings(monkeypatch):
-    """Fisher vectors by one halving instead of five and ten, for the time: the rules are the same."""
+    """Fisher vectors by fewer halvings, for the time: the rules are the same."""
     monkeypatch.setattr(fisher, "_HALVINGS", 1)
     monkeypatch.setattr(fisher, "_HALVINGS_OF_FOLD", 1)
 
