@@ -135,9 +135,9 @@ def _has_all(table: pd.DataFrame, row: pd.Series) -> bool:
     """Whether a table has the row with every cell that is filled there, as far as it has them."""
     if row.name not in table.index:
         return False
-    mine: Any = table.loc[row.name]  # type: ignore[index]  # any label will do
+    rows: Any = table.loc  # pandas' stubs know no label of any kind
     columns = [column for column in row.dropna().index if column in table.columns]
-    return bool(mine[columns].notna().all())
+    return bool(rows[row.name][columns].notna().all())
 
 
 def _joint_order(before: list[Any], now: list[Any]) -> list[Any]:
