@@ -117,7 +117,12 @@ class Result:
         lines = []
         for title, rows in self.earlier.items():
             for made_by in dict.fromkeys(rows.values()):
-                names = "; ".join(row for row, one in rows.items() if one == made_by)
+                named = [row for row, one in rows.items() if one == made_by]
+                others = [_text(row) for row in self.tables[title].index]
+                others = [row for row in others if row not in named]
+                names = "; ".join(named)
+                if len(named) > 12 > len(others):
+                    names = f"all rows but {'; '.join(others)}" if others else "all rows"
                 lines.append(f"Measured by version {made_by} and not again, {title}: {names}.")
         return lines
 

@@ -88,10 +88,12 @@ def divergence(source: Any, target: Any) -> float:
 
 
 def _pivot(found: pd.DataFrame, methods: list[str], statistic: str) -> pd.DataFrame:
-    """Methods in the given order, those that were measured; tasks as they come."""
+    """Methods in the given order, those that were measured; the paper's tasks first."""
     table = found.groupby(["method", "task"])["error"].agg(statistic).unstack("task")
     order = [method for method in methods if method in table.index]
-    return table.loc[order, list(dict.fromkeys(found["task"]))]
+    tasks = list(dict.fromkeys(found["task"]))
+    known = [task for task in SIZES if task in tasks]
+    return table.loc[order, [*known, *(task for task in tasks if task not in known)]]
 
 
 def table(
