@@ -154,7 +154,11 @@ def as_matrix(part: Any, number: int = 0) -> NDArray[Any]:
         kinds = [_kind(part[column], number) for column in part.columns]
         kind = np.result_type(*kinds)
         with np.errstate(over="ignore"):  # refused below
-            matrix = part.to_numpy(kind if kind in _SMALL else np.float32, na_value=np.nan)
+            matrix = (
+                part.to_numpy(kind)
+                if kind in _SMALL
+                else part.to_numpy(np.float32, na_value=np.nan)
+            )
     else:
         array = part = np.asarray(part)
         if array.ndim != 2 or array.dtype.kind not in "buif":
