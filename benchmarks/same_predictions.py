@@ -74,9 +74,9 @@ INTENDED: dict[str, str] = {
         "another solver of the same problem, to the same tolerance",
     ),
     **dict.fromkeys(("weighting kmm", "weighting kmm, unlabelled", "weighting own kmm"),
-                    "kernel values in single precision"),
+                    "steps end at the noise of the target's mean; single precision"),
     **dict.fromkeys(("fisher", "fisher, energy"),
-                    "classifiers of groups that their density has not seen"),
+                    "classifiers of groups that their density has not seen, scaled held out"),
 }  # fmt: skip
 
 ROW_METHODS = ("predict", "predict_proba", "decision_function", "soft_labels", "shap_values")

@@ -1,5 +1,6 @@
 """``python -m reproductions PAPER``: a paper's tables and figures, run again."""
 
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,13 +24,20 @@ def reproduce(
     ),
     repeats: Annotated[int, typer.Option(min=2, help="Random repeats.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 0,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="Begin no measurement after so long.")
+    ] = None,
 ) -> None:
     """Run a paper's experiments again and print its figures beside ours.
 
-    The data sets are read from the folder that the variable GROUPWISE_DATA names.
+    The data sets are read from the folder that the variable GROUPWISE_DATA names. Measurements are
+    kept in the folder as they are made: a second run goes on from them. Rows that have not been
+    measured yet are those of the page that is there, and the notes name them; with --minutes 0
+    nothing is measured and the page is written from what is stored.
 
     Example: python -m reproductions sboost --repeats 10
     """
+    started = time.monotonic()
     console = Console()
     try:
         module = load(paper)
@@ -37,11 +45,14 @@ def reproduce(
         raise typer.BadParameter(str(error)) from error
 
     def show_progress(steps: Sequence[Any], heading: str) -> Iterable[Any]:
-        return track(steps, heading, console=console, transient=True)
+        for step in track(steps, heading, console=console, transient=True):
+            if minutes is not None and time.monotonic() - started >= 60 * minutes:
+                return
+            yield step
 
     console.print(f"[bold]{module.TITLE}[/bold]")
     try:
-        result = module.run(out, repeats=repeats, seed=seed, track=show_progress)
+        result = module.run(out, repeats=repeats, seed=seed, track=show_progress).completed(out)
     except FileNotFoundError as error:
         console.print(f"[red]{error}[/red]")
         raise typer.Exit(code=2) from error

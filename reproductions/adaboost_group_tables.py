@@ -1,5 +1,6 @@
 """What Ni et al. (2008) print, and our measures of groups laid out beside it."""
 
+import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
@@ -37,11 +38,15 @@ PRINTED = pd.DataFrame(
 def table(values: dict[str, pd.DataFrame], printed: str | None = None) -> pd.DataFrame:
     """Means over groups, and F1 against two partners with interval and p over groups."""
     out = pd.DataFrame({method: frame.mean() for method, frame in values.items()}).T
+    if out.empty:
+        return out
     out["F1 standard error"] = {m: frame["F1"].sem() for m, frame in values.items()}
     out["F1 of the lower tenth"] = {m: frame["F1"].quantile(0.1) for m, frame in values.items()}
     for partner in ("AdaBoost", TUNED):
+        out[_columns(partner)] = np.nan
         for method, frame in values.items():
-            out.loc[method, _columns(partner)] = _difference(frame["F1"], values[partner]["F1"])
+            if partner in values:
+                out.loc[method, _columns(partner)] = _difference(frame["F1"], values[partner]["F1"])
     if printed is not None:
         for measure in ("F1", "accuracy"):
             out.insert(0, f"paper {measure}", PRINTED[f"{printed} {measure}"])

@@ -1,6 +1,7 @@
 """Andrews and Hofmann (2003), Multiple instance learning via disjunctive programming boosting."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from reproductions.mil_sets import (
     missing_folds,
 )
 from reproductions.result import Result, Track, quiet
+from reproductions.store import Store
 
 __all__ = ["TITLE", "run"]
 
@@ -84,46 +86,54 @@ def _grid(n: int = 60) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_
     return points, (level > 0.5).astype(np.intp), np.abs(level - 0.5) > GREY
 
 
-def _pattern_accuracy(repeats: int, seed: int, track: Track) -> pd.DataFrame:
-    """Accuracy on the grid: one line a data set, a column a variant."""
+def _drawn(
+    path: Path,
+    repeats: int,
+    seed: int,
+    measure: Callable[[float, int], dict[str, Any]],
+    track: Track,
+    heading: str,
+) -> pd.DataFrame:
+    """One line per mean size and seed, those on disk kept; no line until all are there."""
+    store = Store(path, ("mean size", "seed"))
+    steps = [(size, seed + repeat) for size in MEAN_SIZES for repeat in range(repeats)]
+    for size, at in track([step for step in steps if not store.has(*step)], heading):
+        store.add({"mean size": size, "seed": at, **measure(size, at)})
+    if not all(store.has(*step) for step in steps):
+        return pd.DataFrame()
+    wanted = [(line["mean size"], line["seed"]) in steps for line in store.records]
+    return store.table()[wanted].drop(columns="seed")
+
+
+def _pattern_accuracy(size: float, seed: int) -> dict[str, Any]:
+    """Accuracy of each variant on the grid, for one data set."""
     points, label, clear = _grid()
-    steps = [(size, repeat) for size in MEAN_SIZES for repeat in range(repeats)]
-    lines = []
-    for size, repeat in track(steps, "Figure 2, right: pattern accuracy"):
-        data = make_presence_bags(N_GROUPS, mean_size=size, margin=GREY, random_state=seed + repeat)
-        line: dict[str, Any] = {"mean size": size}
-        for variant in VARIANTS:
-            model = _fit(variant, data, seed + repeat)
-            line[variant] = float((model.predict(points) == label)[clear].mean())
-            if variant == "DPBoost":
-                line["gap"] = model.gap_
-        lines.append(line)
-    return pd.DataFrame(lines)
+    data = make_presence_bags(N_GROUPS, mean_size=size, margin=GREY, random_state=seed)
+    line: dict[str, Any] = {}
+    for variant in VARIANTS:
+        model = _fit(variant, data, seed)
+        line[variant] = float((model.predict(points) == label)[clear].mean())
+        if variant == "DPBoost":
+            line["gap"] = float(model.gap_)
+    return line
 
 
-def _reductions(repeats: int, seed: int, track: Track) -> pd.DataFrame:
+def _reductions(size: float, seed: int) -> dict[str, Any]:
     """How many parallel reductions the lifted program makes and uses, of all there are."""
-    lines = []
-    for size in track(MEAN_SIZES, "Share of active reductions"):
-        for repeat in range(repeats):
-            data = make_presence_bags(N_GROUPS // 2, mean_size=size, random_state=seed + repeat)
-            model = DPBoostClassifier(
-                Balls(30, max_radii=8), C=COST, relaxation="lifted", time_limit=10.0
-            ).fit(data.X, data.y, groups=data.groups)
-            ambiguous = np.bincount(data.groups)[data.groups] > 1
-            possible = int(ambiguous.sum()) * int((~ambiguous).sum())
-            lines.append(
-                {
-                    "mean size": size,
-                    "possible": possible,
-                    "made": model.n_reductions_ / possible,
-                    "active": model.n_active_reductions_ / possible,
-                }
-            )
-    return pd.DataFrame(lines).groupby("mean size").mean()
+    data = make_presence_bags(N_GROUPS // 2, mean_size=size, random_state=seed)
+    model = DPBoostClassifier(
+        Balls(30, max_radii=8), C=COST, relaxation="lifted", time_limit=10.0
+    ).fit(data.X, data.y, groups=data.groups)
+    ambiguous = np.bincount(data.groups)[data.groups] > 1
+    possible = int(ambiguous.sum()) * int((~ambiguous).sum())
+    return {
+        "possible": possible,
+        "made": model.n_reductions_ / possible,
+        "active": model.n_active_reductions_ / possible,
+    }
 
 
-def _draw_accuracy(table: pd.DataFrame, path: Path) -> Path:
+def _draw_accuracy(table: pd.DataFrame, path: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
     by = table.groupby("mean size")
@@ -134,10 +144,9 @@ def _draw_accuracy(table: pd.DataFrame, path: Path) -> Path:
     ax.set(xlabel="mean size of ambiguous groups", ylabel="accuracy of points")
     ax.legend()
     figure.savefig(path, dpi=150)
-    return path
 
 
-def _draw_boundaries(seed: int, path: Path) -> Path:
+def _draw_boundaries(seed: int, path: Path) -> None:
     """Picture, rows and boundary of every variant on one data set."""
     data = make_presence_bags(N_GROUPS, mean_size=3.0, margin=GREY, random_state=seed)
     points, label, clear = _grid(80)
@@ -158,14 +167,13 @@ def _draw_boundaries(seed: int, path: Path) -> Path:
         ax.set_title(f"{variant}: {accuracy:.3f}")
         ax.set(xticks=[], yticks=[])
     figure.savefig(path, dpi=150)
-    return path
 
 
 def _real_sets(out: Path, repeats: int, seed: int, track: Track) -> pd.DataFrame:
     """Ten folds of every method on every set, those already in ``dpboost_folds.jsonl`` kept."""
     store = FoldStore(out / "dpboost_folds.jsonl")
-    steps = list(missing_folds(store, SETS, METHODS, min(repeats, 5)))
-    steps += missing_folds(store, PROGRAM_SETS, PROGRAM, 1)
+    steps = list(missing_folds(store, PROGRAM_SETS, PROGRAM, 1))
+    steps += missing_folds(store, SETS, METHODS, min(repeats, 5))
     methods = {**METHODS, **PROGRAM}
     for repeat, data, method, fold in track(steps, "Ten folds on real sets"):
         measure_fold(store, methods[method], data, method, repeat=repeat, fold=fold, seed=seed)
@@ -193,14 +201,36 @@ def settings(repeats: int, seed: int) -> dict[str, Any]:
 def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) -> Result:
     """Measure everything; pictures and finished folds go to ``out``."""
     out.mkdir(parents=True, exist_ok=True)
-    accuracy = _pattern_accuracy(repeats, seed, track)
-    by = accuracy.groupby("mean size")
-    columns = [*VARIANTS, "gap"]
-    tables = {
-        "Figure 2, right: accuracy of points": by[columns].mean(),
-        "Figure 2, right: standard deviation": by[columns].std(),
-        "Share of parallel reductions": _reductions(min(repeats, 3), seed, track),
-    }
+    titles = (
+        "Figure 2, right: accuracy of points",
+        "Figure 2, right: standard deviation",
+        "Share of parallel reductions",
+    )
+    tables = dict.fromkeys(titles, pd.DataFrame())
+    figures = [out / "dpboost_accuracy.png", out / "dpboost_boundaries.png"]
+    accuracy = _drawn(
+        out / "dpboost_points.jsonl",
+        repeats,
+        seed,
+        _pattern_accuracy,
+        track,
+        "Figure 2, right: pattern accuracy",
+    )
+    if len(accuracy):  # else what the page has stays
+        by = accuracy.groupby("mean size")[[*VARIANTS, "gap"]]
+        tables[titles[0]], tables[titles[1]] = by.mean(), by.std()
+        _draw_accuracy(accuracy, figures[0])
+        _draw_boundaries(seed, figures[1])
+    shares = _drawn(
+        out / "dpboost_reductions.jsonl",
+        min(repeats, 3),
+        seed,
+        _reductions,
+        track,
+        "Share of active reductions",
+    )
+    if len(shares):
+        tables[titles[2]] = shares.groupby("mean size").mean()
     notes = list(NOTES)
     if os.environ.get("GROUPWISE_DATA"):
         tables["Real sets: ten-fold accuracy of groups"] = _real_sets(out, repeats, seed, track)
@@ -212,10 +242,7 @@ def run(out: Path, *, repeats: int = 10, seed: int = 0, track: Track = quiet) ->
         tables=tables,
         settings=settings(repeats, seed),
         notes=notes,
-        figures=[
-            _draw_accuracy(accuracy, out / "dpboost_accuracy.png"),
-            _draw_boundaries(seed, out / "dpboost_boundaries.png"),
-        ],
+        figures=figures,
     )
 
 

@@ -328,6 +328,7 @@ def accuracy_table(folds: pd.DataFrame) -> pd.DataFrame:
                 "method": method,
                 "repeat": repeat,
                 "accuracy": float((y == predicted).mean()),
+                "groups": len(y),
                 "AUC": float(roc_auc_score(y, score)),
                 "cpu s a fold": float(part["cpu"].mean()),
             }
@@ -338,5 +339,8 @@ def accuracy_table(folds: pd.DataFrame) -> pd.DataFrame:
     by = table.groupby(["set", "method"], sort=False)
     out = by[["accuracy", "AUC", "cpu s a fold"]].mean()
     out.insert(1, "sd of repeats", by["accuracy"].std())
+    # of the groups that happened to be in the set; repeats are of the same groups
+    chance = out["accuracy"] * (1.0 - out["accuracy"]) / by["groups"].first()
+    out.insert(2, "s.e. over groups", chance**0.5)
     out["repeats"] = by.size()
     return out

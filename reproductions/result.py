@@ -3,7 +3,7 @@
 import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,6 +43,8 @@ class Result:
     notes : list of str
         What differs from the paper and what we think explains it; what could not be done and why.
     figures : list of Path
+    earlier : dict of str to dict
+        By title, the rows that were not measured now and the version that measured them.
     """
 
     name: str
@@ -50,6 +52,34 @@ class Result:
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
     figures: list[Path] = field(default_factory=list)
+    earlier: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def completed(self, folder: Path) -> "Result":
+        """With the rows of the page that is there, where this run has not all of their cells.
+
+        Tables that this run does not name are gone; one without a line is kept whole.
+        """
+        path = folder / f"{self.name}.json"
+        if not path.exists():
+            return self
+        stored = json.loads(path.read_text())
+        tables, earlier = dict(self.tables), {}
+        for title, table in self.tables.items():
+            if title not in stored["tables"]:
+                continue
+            before = _stored_table(stored["tables"][title])
+            kept = [row for row in before.index if not _has_all(table, before.loc[row])]
+            if not kept:
+                continue
+            marks = stored.get("earlier", {}).get(title, {})
+            of_version = stored["versions"]["groupwise"]
+            earlier[title] = {_text(row): marks.get(_text(row), of_version) for row in kept}
+            order = _joint_order(list(before.index), list(table.index))
+            own = table.drop(index=kept, errors="ignore")
+            both = pd.concat([own, before.loc[kept]]) if len(own) else before
+            columns = table.columns if len(table) else before.columns
+            tables[title] = both.loc[order, columns].rename_axis(before.index.names)
+        return replace(self, tables=tables, earlier=earlier)
 
     def save(self, folder: Path) -> Path:
         """Write ``name.json`` (all numbers, settings and versions) and ``name.md`` to a folder."""
@@ -60,6 +90,7 @@ class Result:
             "versions": versions(),
             "notes": self.notes,
             "figures": [path.name for path in self.figures],
+            "earlier": self.earlier,
             "tables": {
                 title: json.loads(table.to_json(orient="table", index=True))
                 for title, table in self.tables.items()
@@ -75,11 +106,56 @@ class Result:
         for title, table in self.tables.items():
             parts.append(f"## {title}\n\n{_markdown_table(table)}")
         parts.extend(f"![{path.stem}]({path.name})" for path in self.figures)
-        if self.notes:
-            parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in self.notes))
+        notes = [*self.notes, *self._of_earlier_versions()]
+        if notes:
+            parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in notes))
         settings = {**self.settings, **versions()}
         parts.append("## Settings\n\n" + "\n".join(f"- {k}: {v}" for k, v in settings.items()))
         return "\n\n".join(parts) + "\n"
+
+    def _of_earlier_versions(self) -> list[str]:
+        lines = []
+        for title, rows in self.earlier.items():
+            for made_by in dict.fromkeys(rows.values()):
+                named = [row for row, one in rows.items() if one == made_by]
+                others = [_text(row) for row in self.tables[title].index]
+                others = [row for row in others if row not in named]
+                names = "; ".join(named)
+                if len(named) > 12 > len(others):
+                    names = f"all rows but {'; '.join(others)}" if others else "all rows"
+                lines.append(f"Measured by version {made_by} and not again, {title}: {names}.")
+        return lines
+
+
+def _stored_table(stored: dict[str, Any]) -> pd.DataFrame:
+    """A table as ``save`` wrote it."""
+    columns = [field["name"] for field in stored["schema"]["fields"]]
+    table = pd.DataFrame(stored["data"]).rename(columns={str(name): name for name in columns})
+    keys = stored["schema"].get("primaryKey", [])
+    table = table[columns].set_index(keys) if keys else table[columns]
+    return table.rename_axis(None) if keys == ["index"] else table
+
+
+def _has_all(table: pd.DataFrame, row: pd.Series) -> bool:
+    """Whether a table has the row with every cell that is filled there, as far as it has them."""
+    if row.name not in table.index:
+        return False
+    rows: Any = table.loc  # pandas' stubs know no label of any kind
+    columns = [column for column in row.dropna().index if column in table.columns]
+    return bool(rows[row.name][columns].notna().all())
+
+
+def _joint_order(before: list[Any], now: list[Any]) -> list[Any]:
+    """The order of before; a row that is new follows the one that it follows now."""
+    order = list(before)
+    for place, row in enumerate(now):
+        if row not in order:
+            order.insert(order.index(now[place - 1]) + 1 if place else 0, row)
+    return order
+
+
+def _text(row: Any) -> str:
+    return ", ".join(map(str, row)) if isinstance(row, tuple) else str(row)
 
 
 def _markdown_table(table: pd.DataFrame) -> str:

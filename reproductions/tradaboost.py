@@ -1,5 +1,6 @@
 """Dai, Yang, Xue and Yu (2007), Boosting for transfer learning: Tables 1, 3, 4, Figures 1 to 3."""
 
+import itertools
 import time
 import warnings
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import matplotlib.figure
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
@@ -40,7 +42,7 @@ from reproductions.tradaboost_tables import (
     PRINTED_3,
     PRINTED_4,
     failures,
-    fewer_draws,
+    number_of_draws,
     spread,
     table,
     table_1,
@@ -56,6 +58,7 @@ RATIO = 0.01
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: Draws of the machine to the letter, which solves once per pair of labels.
 LETTER_DRAWS = 3
+_FADING = "fading TrAdaBoost(SVM)"
 
 #: What makes a model of SVMlight's default cost on the data.
 Make = Callable[[float], Any]
@@ -185,42 +188,40 @@ def reproduce(
     for at, name in track(draws, "Tables 3 and 4"):
         _supervised_errors(store, name, loaded[name], at)
         _transductive_errors(store, TRANSDUCTIVE, name, loaded[name], at)
-    curves, stages = _curves(
-        {name: loaded[name] for name in figures}, ratios, max(repeats // 3, 1), seed, track
-    )
+    shown = {name: loaded[name] for name in figures}
+    curves = _curves(out, shown, ratios, range(seed, seed + max(repeats // 3, 1)), track)
     for at, name in track(draws[: LETTER_DRAWS * len(tasks)], "Table 4, to the letter"):
         _transductive_errors(store, LETTER, name, loaded[name], at)
-    paths = [
-        _draw_ratios(curves[name], f"{title}: {name}", out / f"tradaboost_{name}.png")
-        for name, title in figures.items()
-    ]
-    first = next(iter(figures))
-    paths.append(_draw_stages(stages[first], f"Figure 3: {first}", out / "tradaboost_rounds.png"))
+    paths = [out / f"tradaboost_{name}.png" for name in figures] + [out / "tradaboost_rounds.png"]
+    if len(curves):  # all of them; else the pictures that are there stay
+        for (name, title), path in zip(figures.items(), paths, strict=False):
+            _draw_ratios(curves[curves["task"] == name], f"{title}: {name}", path)
+        first = next(iter(figures))
+        _draw_stages(curves[curves["task"] == first], f"Figure 3: {first}", paths[-1])
     drawn = store.table()
     drawn = drawn[drawn["task"].isin(tasks) & drawn["seed"].isin(seeds)]
     supervised, transductive = (
         drawn.loc[drawn["table"] == number, ["task", "method", "error"]] for number in (3, 4)
     )
+    three, four = list(SUPERVISED), [*LETTER, *TRANSDUCTIVE]
     tables = {
         "Table 1: divergence and sizes": table_1(counts),
         "Table 3: error, one labelled target row to a hundred source rows": table(
-            supervised, list(SUPERVISED), PRINTED_3
+            supervised, three, PRINTED_3
         ),
-        "Table 3: standard errors": spread(supervised, list(SUPERVISED)),
+        "Table 3: standard errors": spread(supervised, three),
+        "Table 3: draws stored": number_of_draws(supervised, three),
         "Table 4: error, one labelled target row of each class": table(
-            transductive, [*LETTER, *TRANSDUCTIVE], PRINTED_4
+            transductive, four, PRINTED_4
         ),
-        "Table 4: medians": table(transductive, [*LETTER, *TRANSDUCTIVE], None, "median"),
-        f"Table 4: draws with an error above {FAILED}, of all draws": failures(
-            transductive, [*LETTER, *TRANSDUCTIVE]
-        ),
+        "Table 4: standard errors of stored draws": spread(transductive, four),
+        "Table 4: draws stored": number_of_draws(transductive, four),
+        "Table 4: medians": table(transductive, four, None, "median"),
+        f"Table 4: draws with an error above {FAILED}, of all draws": failures(transductive, four),
     }
-    few = fewer_draws(transductive, [*LETTER, *TRANSDUCTIVE], repeats)
-    if len(few):
-        tables[f"Table 4: draws of rows with fewer than {repeats}"] = few
     settings = {
-        "repeats": repeats,
-        "seed": seed,
+        "repeats": f"{repeats}, seeds {seed} to {seed + repeats - 1}, as far as the tables of "
+        "draws say; rows of earlier versions have 10",
         "ratio": RATIO,
         "rounds": f"{ROUNDS} of TrAdaBoost (Algorithm 1); fading {FADING_ROUNDS}, with C = 10 "
         f"{2 * FADING_ROUNDS}, with the TSVM {FADING_TSVM_ROUNDS}",
@@ -229,12 +230,15 @@ def reproduce(
         "1 / mean squared length of the rows, SVMlight's default (1 on text, 1/21 on mushroom)",
         "all other rows of Table 3": "squared hinge (LinearLearner) or logistic, C = 1 unless said",
         "weights of Table 3": "mean 1, the same total in both classes",
-        "TSVM, TSVMt": f"Joachims 1999 to the letter, C = C* as above, {LETTER_DRAWS} draws; above "
-        "2,000 rows by liblinear, whose intercept is slightly penalised",
+        "TSVM, TSVMt": "Joachims 1999 to the letter, C = C* as above, at most "
+        f"{LETTER_DRAWS} draws; above 2,000 rows by liblinear, whose intercept is slightly "
+        "penalised",
         "ours: TSVM": "squared hinge, C = C* = 0.1, our label switching; the same in "
         "TrAdaBoost(our TSVM), whose weights have the same total in both classes",
         "figures": f"{max(repeats // 3, 1)} draws; SVM, SVMt and TrAdaBoost(SVM) with the plain "
-        "hinge",
+        "hinge"
+        if len(curves)
+        else "those of version 0.1.0: 3 draws, all methods with the squared hinge",
     }
     return Result("tradaboost", tables, settings, list(NOTES), paths)
 
@@ -316,53 +320,54 @@ def _transductive_errors(
 
 
 def _curves(
-    tasks: dict[str, TransferData], ratios: tuple[float, ...], repeats: int, seed: int, track: Track
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Errors by ratio of each method, and by round of TrAdaBoost for each ratio."""
-    methods = ("SVM", "SVMt", "TrAdaBoost(SVM)", "fading TrAdaBoost(SVM)")
-    curves: dict[str, Any] = {name: {method: [] for method in methods} for name in tasks}
-    stages: dict[str, Any] = {name: {} for name in tasks}
-    for ratio in track(list(ratios), "Figures 1 to 3"):
-        for name, data in tasks.items():
-            errors = np.empty((repeats, len(methods)))
-            paths = []
-            for repeat in range(repeats):
-                train, test = _draw_rows(data, ratio, seed + repeat)
-                for column, method in enumerate(methods):
-                    model = _fitted(SUPERVISED[method](_cost(data.X)), data, train)
-                    errors[repeat, column] = 1.0 - model.score(data.X[test], data.y[test])
-                    if method == "fading TrAdaBoost(SVM)":
-                        said = model.staged_predict(data.X[test])
-                        paths.append([np.mean(stage != data.y[test]) for stage in said])
-            for column, method in enumerate(methods):
-                curves[name][method].append((ratio, errors[:, column].mean()))
-            length = min(map(len, paths))
-            stages[name][ratio] = np.mean([path[:length] for path in paths], axis=0)
-    return curves, stages
+    out: Path,
+    tasks: dict[str, TransferData],
+    ratios: tuple[float, ...],
+    seeds: range,
+    track: Track,
+) -> pd.DataFrame:
+    """Errors by ratio of each method, and by round of the fading one; none until all are there."""
+    methods = ("SVM", "SVMt", "TrAdaBoost(SVM)", _FADING)
+    store = Store(out / "tradaboost_curves.jsonl", ("task", "ratio", "method", "seed"))
+    steps = list(itertools.product(tasks, ratios, methods, seeds))
+    for task, ratio, method, seed in track(
+        [step for step in steps if not store.has(*step)], "Figures 1 to 3"
+    ):
+        data = tasks[task]
+        train, test = _draw_rows(data, ratio, seed)
+        model = _fitted(SUPERVISED[method](_cost(data.X)), data, train)
+        record = {"task": task, "ratio": ratio, "method": method, "seed": seed}
+        record["error"] = 1.0 - model.score(data.X[test], data.y[test])
+        if method == _FADING:
+            said = model.staged_predict(data.X[test])
+            record["stages"] = [float(np.mean(stage != data.y[test])) for stage in said]
+        store.add(record)
+    return store.table() if all(store.has(*step) for step in steps) else pd.DataFrame()
 
 
-def _draw_ratios(curves: dict[str, list[Any]], title: str, path: Path) -> Path:
+def _draw_ratios(curves: pd.DataFrame, title: str, path: Path) -> None:
     figure = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
-    for method, points in curves.items():
-        ax.plot(*zip(*points, strict=True), marker="o", label=method)
+    for method, part in curves.groupby("method", sort=False):
+        mean = part.groupby("ratio")["error"].mean()
+        ax.plot(mean.index, mean, marker="o", label=method)
     ax.set(xlabel="labelled target rows per source row", ylabel="error", title=title, xscale="log")
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
     figure.savefig(path, dpi=150)
-    return path
 
 
-def _draw_stages(stages: dict[float, NDArray[Any]], title: str, path: Path) -> Path:
+def _draw_stages(curves: pd.DataFrame, title: str, path: Path) -> None:
     figure = matplotlib.figure.Figure(figsize=(6, 4), layout="constrained")
     ax = figure.subplots()
-    for ratio, errors in stages.items():
-        ax.plot(np.arange(1, len(errors) + 1), errors, label=f"ratio {ratio:g}")
-    ax.set(xlabel="round", ylabel="error", title=f"{title}, fading TrAdaBoost(SVM)")
+    for ratio, part in curves.dropna(subset=["stages"]).groupby("ratio"):
+        length = min(map(len, part["stages"]))
+        errors = np.mean([stages[:length] for stages in part["stages"]], axis=0)
+        ax.plot(np.arange(1, length + 1), errors, label=f"ratio {ratio:g}")
+    ax.set(xlabel="round", ylabel="error", title=f"{title}, {_FADING}")
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False, ncols=2)
     figure.savefig(path, dpi=150)
-    return path
 
 
 NOTES = (

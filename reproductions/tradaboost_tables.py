@@ -15,7 +15,7 @@ __all__ = [
     "SIZES",
     "divergence",
     "failures",
-    "fewer_draws",
+    "number_of_draws",
     "spread",
     "table",
     "table_1",
@@ -88,10 +88,12 @@ def divergence(source: Any, target: Any) -> float:
 
 
 def _pivot(found: pd.DataFrame, methods: list[str], statistic: str) -> pd.DataFrame:
-    """Methods in the given order, those that were measured; tasks as they come."""
+    """Methods in the given order, those that were measured; the paper's tasks first."""
     table = found.groupby(["method", "task"])["error"].agg(statistic).unstack("task")
     order = [method for method in methods if method in table.index]
-    return table.loc[order, list(dict.fromkeys(found["task"]))]
+    tasks = list(dict.fromkeys(found["task"]))
+    known = [task for task in SIZES if task in tasks]
+    return table.loc[order, [*known, *(task for task in tasks if task not in known)]]
 
 
 def table(
@@ -114,10 +116,10 @@ def spread(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
     return _pivot(found, methods, "sem").rename_axis(index="method", columns=None)
 
 
-def fewer_draws(found: pd.DataFrame, methods: list[str], repeats: int) -> pd.DataFrame:
-    """How many draws a cell has, for the methods that have not all of them."""
+def number_of_draws(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
+    """How many draws a cell has."""
     number = _pivot(found, methods, "count").fillna(0).astype(int)
-    return number[(number != repeats).any(axis=1)].rename_axis(index="method", columns=None)
+    return number.rename_axis(index="method", columns=None)
 
 
 def failures(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
@@ -126,4 +128,4 @@ def failures(found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
     number, all_of_them = (_pivot(failed, methods, what) for what in ("sum", "count"))
     text = number.fillna(0).astype(int).astype(str) + " of "
     text += all_of_them.fillna(0).astype(int).astype(str)
-    return text.rename_axis(index="method", columns=None)
+    return text.where(all_of_them > 0, None).rename_axis(index="method", columns=None)

@@ -28,6 +28,7 @@ from groupwise.inputs import (
     group_totals,
     split_column,
 )
+from groupwise.inputs.rows import CategoryColumns
 from groupwise.rules import Rule, get_rule
 
 __all__ = [
@@ -161,6 +162,11 @@ class GroupMixin:
     def _remember_groups(self, given: ArrayLike | Groups | None, groups: Groups) -> None:
         self.n_groups_ = groups.n_groups
         self._fitted_with_groups = given is not None
+
+    def _category_columns(self) -> tuple[int, ...]:
+        """Positions of the columns that hold codes of categories, where the table had any."""
+        known: CategoryColumns | None = getattr(self, "_categories", None)
+        return known.positions if known is not None and known.as_codes else ()
 
     def _checked(
         self, X: MatrixLike, groups: ArrayLike | Groups | None, *, about_groups: bool = False

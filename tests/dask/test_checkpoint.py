@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
+import xgboost
+
 from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier
 from groupwise.dask.checkpoint import Checkpoint, CheckpointState, read_checkpoint
@@ -70,16 +72,27 @@ def test_a_checkpoint_of_another_fit_is_refused(client, coarse, cut, tmp_path):
 def test_files_that_are_no_checkpoints(tmp_path):
     path = tmp_path / "fit.json"
     assert read_checkpoint(path, {}) is None
-    Checkpoint(str(path), 5, {"a": 1}).write(CheckpointState(5, {"train": [0.5]}, "{}"))
-    assert read_checkpoint(path, {"a": 1}) == CheckpointState(5, {"train": [0.5]}, "{}")
+    trees = xgboost.train({}, xgboost.DMatrix([[0.0], [1.0]], [0, 1]), num_boost_round=5)
+    booster = trees.save_raw("json").decode()
+    state = CheckpointState(5, {"train": [0.5]}, booster)
+    Checkpoint(str(path), 5, {"a": 1}).write(state)
+    assert read_checkpoint(path, {"a": 1}) == state
     for text in ("{", "[]", "{}", "[" * 100_000):
         path.write_text(text)
         with pytest.raises(ValueError, match="is no checkpoint of groupwise"):
             read_checkpoint(path, {})
-    for state in (("5", {}, ""), (5, [], ""), (5, {}, None), (10**400, {}, "")):
+    for state in (("5", {}, ""), (5, [], ""), (5, {"train": ["x"]}, booster), (5, {}, None)):
         Checkpoint(str(path), 5).write(CheckpointState(*state))
         with pytest.raises(ValueError, match="is no checkpoint of groupwise"):
             read_checkpoint(path, {})
+    other = booster.replace("gbtree", "no such")
+    for nonsense in ("", "{}", "x", '{"learner": {}}', booster[:200], other):
+        Checkpoint(str(path), 5).write(CheckpointState(5, {}, nonsense))
+        with pytest.raises(ValueError, match=r"fit\.json holds no booster that XGBoost can read"):
+            read_checkpoint(path, {})
+    Checkpoint(str(path), 5).write(CheckpointState(4, {}, booster))
+    with pytest.raises(ValueError, match="says 4 rounds, its booster has 5"):
+        read_checkpoint(path, {})
     path.write_text('{"format": 9}')
     with pytest.raises(ValueError, match="format 9"):
         read_checkpoint(path, {})

@@ -62,6 +62,11 @@ def test_weights(client, coarse, cut):
     weight[2] = -1.0
     with pytest.raises(GroupDataError, match=r"finite and not negative; group .* holds -1.0"):
         fit(client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(weight, 2))
+    for size in (1e308, 1e-308):
+        with pytest.raises(GroupDataError, match=r"partition \d: sample_weight holds .*1e[+-]30"):
+            fit(
+                client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(weight**2 * size, 2)
+            )
     with pytest.raises(GroupDataError, match="no rows to train on"):
         fit(client, cut(X, 2), cut(y, 2), cut(groups, 2), sample_weight=cut(0 * weight, 2))
 
@@ -128,5 +133,8 @@ def test_features_as_xgboost_takes_them():
         as_matrix(table.assign(c=["x", "y"]), 3)
     with pytest.raises(GroupDataError, match="infinity in partition 1, row 0, column 1"):
         as_matrix(np.array([[0.0, np.inf]]), 1)
+    for table in (np.array([[0.0, 1e39]]), pd.DataFrame({"a": [0.0], "b": [1e39]})):
+        with pytest.raises(GroupDataError, match=r"holds 1e\+39 in partition 2, .* up to 3.4"):
+            as_matrix(table, 2)
     with pytest.raises(GroupDataError, match="must be a table of numbers"):
         as_matrix(np.array(["a"]))

@@ -216,11 +216,25 @@ def test_smoothness_in_blocks_and_in_single_precision(rows, monkeypatch):
 def test_half_of_a_kernel_matrix_gives_its_products(dtype, monkeypatch):
     rng = np.random.RandomState(0)
     X, vector = rng.normal(size=(50, 3)), rng.normal(size=50)
-    monkeypatch.setattr(gram_module, "BLOCK_BYTES", 8 * 50 * 7)  # seven rows at once
+    monkeypatch.setattr(gram_module, "_WORK_BYTES", 8 * 50 * 7)  # seven rows at once
     half = gram_module.half_gram(Kernel("rbf", 1.5), X, dtype)
     assert half.dtype == dtype
     full = Kernel("rbf", 1.5)(X, X)
-    np.testing.assert_allclose(np.tril(half), np.tril(full), rtol=10 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(np.tril(half), np.tril(full), rtol=20 * np.finfo(dtype).eps)
+    far = gram_module.half_gram(Kernel("rbf", 1.5), X + 1e3, dtype)  # nothing is lost far from zero
+    np.testing.assert_allclose(np.tril(far), np.tril(full), rtol=1e-5)
+    thin = gram_module.half_gram(Kernel("rbf", 1.5), csr_array(X), dtype)
+    np.testing.assert_allclose(np.tril(thin), np.tril(full), rtol=20 * np.finfo(dtype).eps)
     half[np.triu_indices(50, 1)] = np.nan  # never read
     tolerance = 100 * np.finfo(dtype).eps
     np.testing.assert_allclose(gram_module.half_times(half, vector), full @ vector, atol=tolerance)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sums_over_groups_of_half_a_matrix(seed, monkeypatch):
+    rng = np.random.RandomState(seed)
+    X, groups = rng.normal(size=(50, 3)), Groups(rng.randint(8, size=50))
+    monkeypatch.setattr(gram_module, "_WORK_BYTES", 8 * 50 * 3)
+    half = gram_module.half_gram(Kernel("rbf"), X)
+    sums = gram_module.half_group_sums(half, groups)
+    np.testing.assert_allclose(sums, Kernel("rbf").group_gram(X, groups), rtol=1e-12)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from groupwise import NaiveGroupClassifier
 from groupwise.datasets import make_triangle_sessions
+from groupwise.exceptions import GroupDataError
 
 
 def fit(data, estimator=None, **options):
@@ -55,6 +57,17 @@ def test_the_rule_decides_for_groups(sessions, rule, mean):
     of_group = found.groups.mean(mean(clf.predict_proba(sessions.X)))
     expected = of_group[:, 1] if rule == "mean" else expit(of_group[:, 1] - of_group[:, 0])
     np.testing.assert_allclose(found.proba_group[:, 1], expected)
+
+
+def test_a_column_without_a_value_is_named(sessions, monkeypatch):
+    def fit(self, X, y):  # as that of scikit-learn 1.9
+        np.lib.stride_tricks.sliding_window_view(X[~np.isnan(X[:, 1]), 1], 2)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", fit)
+    X = sessions.X.copy()
+    X[:, 1] = np.nan
+    with pytest.raises(GroupDataError, match=r"column 1 of X .* holds no value at all, and HistG"):
+        NaiveGroupClassifier().fit(X, sessions.y, groups=sessions.groups)
 
 
 def test_rows_may_hold_what_the_classifier_takes(sessions):

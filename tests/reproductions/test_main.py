@@ -25,6 +25,20 @@ def test_it_prints_and_stores(tmp_path, monkeypatch):
     assert '"repeats": 3' in (tmp_path / "sboost.json").read_text()
 
 
+def test_without_time_nothing_is_measured(tmp_path, monkeypatch):
+    def fake(out, *, repeats, seed, track):
+        done = list(track([1, 2], "steps"))
+        return Result("sboost", {"T": pd.DataFrame({"ours": done}, index=done)}, {})
+
+    monkeypatch.setattr(sboost, "run", fake)
+    assert run("sboost", "--out", tmp_path).exit_code == 0
+    first = (tmp_path / "sboost.md").read_text()
+    assert run("sboost", "--out", tmp_path, "--minutes", "0").exit_code == 0
+    second = (tmp_path / "sboost.md").read_text()
+    assert second.split("## Notes")[0] == first.split("## Settings")[0]
+    assert "and not again, T: 1; 2." in second
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [(["nope"], "not 'nope'"), (["sboost"], "GROUPWISE_DATA")],

@@ -7,9 +7,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import HistTrees
-from groupwise.boosting import ClassifierLearner, HardLearner, LinearLearner
+from groupwise.boosting import ClassifierLearner, HardLearner, LinearLearner, by_position
 from groupwise.boosting.rounds import row_loss
-from groupwise.inputs.rows import CategoryColumns
 from groupwise.presence import Balls, FixedPool, Stumps
 from groupwise.transfer import (
     BalancedTransferClassifier,
@@ -17,7 +16,7 @@ from groupwise.transfer import (
     TrAdaBoostClassifier,
     WeightedTransferClassifier,
 )
-from groupwise.transfer.learners import get_transfer_learner, without_names
+from groupwise.transfer.learners import get_transfer_learner
 
 
 def start(learner, X, n_classes=2, *, resample=False):
@@ -176,8 +175,7 @@ def test_trees_split_on_the_categories_of_a_table(make):
 
 def test_columns_by_name_and_by_category():
     trees = HistTrees(categorical_features=["b"])
-    columns = CategoryColumns((2,), (("x", "y"),), as_codes=True)
-    assert without_names(trees, ["a", "b", "c"], columns).categorical_features == [1, 2]
-    assert without_names(trees, ["a", "b", "c"]).categorical_features == [1]
-    assert without_names(None, ["a"], columns) is None
+    assert by_position(trees, ["a", "b", "c"], (2,)).categorical_features == [1, 2]
+    assert by_position(trees, ["a", "b", "c"]).categorical_features == [1]
+    assert by_position(None, ["a"]) is None
     assert trees.categorical_features == ["b"]

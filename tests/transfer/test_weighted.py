@@ -124,6 +124,41 @@ def test_kernel_mean_matching_moves_the_mean():
     assert ratio @ source[:, 0] / ratio.sum() == pytest.approx(target.mean(), abs=0.1)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_kernel_mean_matching_does_not_match_what_chance_brought(seed):
+    """Nearer the true ratio than no weights, where the program's solution is further away."""
+    rng = np.random.RandomState(seed)
+    source, target = rng.normal(size=(300, 5)), rng.normal(size=(50, 5))
+    target[:, 0] += 0.7
+    true = np.exp(0.7 * source[:, 0] - 0.245)
+
+    def error(ratio):
+        return np.sqrt(np.mean((ratio / ratio.mean() - true / true.mean()) ** 2))
+
+    flat = error(np.ones(300))
+    assert error(KernelMeanMatching().ratio(source, target)) < 0.9 * flat
+    assert error(KernelMeanMatching(tol=0.0).ratio(source, target)) > flat
+
+
+def test_kernel_mean_matching_ends_at_the_first_step_that_is_near_enough():
+    rng = np.random.RandomState(5)
+    source, target = rng.normal(size=(40, 2)), rng.normal(loc=0.7, size=(10, 2))
+    kernel, cross = (rbf_kernel(source, rows, gamma=0.5) for rows in (source, target))
+    own = rbf_kernel(target, gamma=0.5)
+    noise = (1.0 - (own.sum() - 10) / 90) / 10
+
+    def distance(b):  # of the means, squared
+        return b @ kernel @ b / 1600 - 2 * (cross.sum(axis=1) @ b) / 400 + own.mean()
+
+    found = KernelMeanMatching(gamma=0.5).ratio(source, target)
+    steps = [
+        KernelMeanMatching(gamma=0.5, tol=0.0, max_iter=n).ratio(source, target) for n in range(30)
+    ]
+    near = [distance(b) <= noise for b in steps]
+    assert not near[0]
+    np.testing.assert_allclose(found, steps[near.index(True)], atol=1e-6)
+
+
 @pytest.mark.parametrize("estimate", [LogisticRatio(), KLIEP(), KernelMeanMatching()])
 def test_density_ratio_of_the_same_rows_is_flat(estimate):
     rows = np.random.RandomState(1).normal(size=(60, 2))
@@ -168,7 +203,7 @@ def test_kliep_maximises_its_objective():
 def test_kernel_mean_matching_solves_its_program():
     rng = np.random.RandomState(4)
     source, target = rng.normal(size=(15, 2)), rng.normal(loc=0.7, size=(10, 2))
-    estimate = KernelMeanMatching(gamma=0.5, bound=3.0, slack=0.1, max_iter=20000)
+    estimate = KernelMeanMatching(gamma=0.5, bound=3.0, slack=0.1, tol=0.0, max_iter=20000)
     beta = estimate.ratio(source, target)
     kernel = rbf_kernel(source, gamma=0.5)
     pull = rbf_kernel(source, target, gamma=0.5).sum(axis=1) * 1.5

@@ -127,11 +127,6 @@ class AutoMixin:
         limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
         return Workers(kind, problem, splits, seed, store, n_jobs=n_jobs, **limits)
 
-    def _category_columns(self) -> tuple[int, ...]:
-        """Columns that hold codes of categories, where the table had any."""
-        known = vars(self).get("_categories")
-        return () if known is None else known.positions
-
     def _take_over(self, fitted: Any) -> Self:
         """What another of this class has learned: a fit that fails on the way leaves no trace."""
         parameters = self.get_params()  # type: ignore[attr-defined]  # of what it is mixed into

@@ -1,7 +1,5 @@
 """What estimators that boost a weak learner share: which rows they take, and the learner."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn.utils import Tags
 
@@ -33,11 +31,6 @@ class WeakLearnerMixin(GroupMixin):
     @property
     def _largest_value(self) -> float:  # type: ignore[override]  # constant in others
         return np.inf if self._boosts_hist_trees else GroupMixin._largest_value
-
-    def _category_columns(self) -> Sequence[int]:
-        """Positions of the columns that hold category codes."""
-        known = getattr(self, "_categories", None)
-        return known.positions if known is not None and known.as_codes else ()
 
     def _weak_learner(self, n_classes: int, *, hypotheses: str = "hard") -> WeakLearner:
         return get_weak_learner(

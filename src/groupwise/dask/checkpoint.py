@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import xgboost
+
 from groupwise.files import is_of_type, parse_json, write_text
 
 __all__ = ["Checkpoint", "CheckpointState", "read_checkpoint"]
@@ -14,7 +16,7 @@ _FORMAT = 2
 _KINDS: dict[str, Any] = {
     "fit": dict[str, Any],
     "n_rounds": int,
-    "history": dict[str, list[Any]],
+    "history": dict[str, list[float]],
     "booster": str,
 }
 
@@ -74,8 +76,8 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | 
     Raises
     ------
     ValueError
-        If the file is of another fit (the message names what differs), was altered, or is no
-        checkpoint at all.
+        If the file is of another fit (the message names what differs), was altered, is no
+        checkpoint at all, or holds no booster of its rounds.
     """
     path = Path(path)
     if not path.exists():
@@ -92,6 +94,7 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | 
     if not all(is_of_type(found.get(name), kind) for name, kind in _KINDS.items()):
         raise ValueError(f"{path} is no checkpoint of groupwise")
     state = CheckpointState(found["n_rounds"], found["history"], found["booster"])
+    _check_booster(path, state)
     before = found["fit"]
     differs = sorted(key for key in fit.keys() | before.keys() if fit.get(key) != before.get(key))
     if differs:
@@ -101,3 +104,16 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | 
             "anew"
         )
     return state
+
+
+def _check_booster(path: Path, state: CheckpointState) -> None:
+    """Let XGBoost read the trees here, before the workers do."""
+    booster = xgboost.Booster({"verbosity": 0})
+    try:
+        parse_json(state.booster)  # XGBoost ends the process where there is no text at all
+        booster.load_model(bytearray(state.booster.encode()))
+    except (xgboost.core.XGBoostError, ValueError) as error:
+        raise ValueError(f"{path} holds no booster that XGBoost can read") from error
+    n_rounds = booster.num_boosted_rounds()
+    if n_rounds != state.n_rounds:
+        raise ValueError(f"{path} says {state.n_rounds} rounds, its booster has {n_rounds}")

@@ -14,6 +14,7 @@ from groupwise.dask.memory import SpilledArray, spill
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.targets import GroupTargets, group_target
 from groupwise.groups import Groups, show
+from groupwise.inputs.rows import LARGEST_WEIGHT, refuse_size
 from groupwise.losses import GroupLoss
 
 __all__ = ["PartitionSpec", "PartitionTargets", "as_matrix", "prepare_partition"]
@@ -152,21 +153,32 @@ def as_matrix(part: Any, number: int = 0) -> NDArray[Any]:
     if isinstance(part, pd.DataFrame):
         kinds = [_kind(part[column], number) for column in part.columns]
         kind = np.result_type(*kinds)
-        matrix = part.to_numpy(kind if kind in _SMALL else np.float32, na_value=np.nan)
+        with np.errstate(over="ignore"):  # refused below
+            matrix = (
+                part.to_numpy(kind)
+                if kind in _SMALL
+                else part.to_numpy(np.float32, na_value=np.nan)
+            )
     else:
-        array = np.asarray(part)
+        array = part = np.asarray(part)
         if array.ndim != 2 or array.dtype.kind not in "buif":
             raise GroupDataError(
                 f"partition {number} of X must be a table of numbers, got shape {array.shape} of "
                 f"{array.dtype}"
             )
         kind = np.dtype(np.uint8) if array.dtype.kind == "b" else array.dtype
-        matrix = array.astype(kind if kind in _SMALL else np.float32, copy=False)
+        with np.errstate(over="ignore"):
+            matrix = array.astype(kind if kind in _SMALL else np.float32, copy=False)
     if matrix.dtype.kind == "f" and np.isinf(matrix).any():
         row, column = np.argwhere(np.isinf(matrix))[0].tolist()
-        raise GroupDataError(
-            f"X contains infinity in partition {number}, row {row}, column {column}"
-        )
+        where = f"in partition {number}, row {row}, column {column}"
+        value = float((part.iloc if isinstance(part, pd.DataFrame) else part)[row, column])
+        if np.isfinite(value):
+            limit = np.finfo(np.float32).max
+            raise GroupDataError(
+                f"X holds {value:g} {where}; XGBoost computes with values up to {limit:g}"
+            )
+        raise GroupDataError(f"X contains infinity {where}")
     return np.ascontiguousarray(matrix)
 
 
@@ -192,4 +204,5 @@ def _weights(weight: Any, groups: Groups) -> NDArray[np.float64]:
             f"sample_weight must be finite and not negative; group "
             f"{show(groups.names[groups.codes[row]])} holds {show(values[row])}"
         )
+    refuse_size("sample_weight", values, LARGEST_WEIGHT, name="fit")
     return values

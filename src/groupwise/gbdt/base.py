@@ -146,7 +146,7 @@ class BaseGroupBoost(GroupMixin):
         rng = check_random_state(self.random_state)
         if held is None and self.early_stopping:
             data, held = self._split(data, loss, rng)
-        options = engine_options(self, int(rng.randint(2**31 - 1)))
+        options = engine_options(self, int(rng.randint(2**31 - 1)), self._category_columns())
         bound = data.bind(loss)
         before = trees_to_continue(self, init_model) or GroupTrees(bound.init_score(), [])
         validation = None
@@ -224,16 +224,17 @@ def check_parameters(model: BaseGroupBoost) -> None:
         model.trees.check()
 
 
-def engine_options(model: BaseGroupBoost, seed: int) -> EngineOptions:
-    """How the engine is to grow trees for a model that knows its features."""
+def engine_options(
+    model: BaseGroupBoost, seed: int, categories: Sequence[int] = ()
+) -> EngineOptions:
+    """How the engine is to grow trees for a model that knows its features.
+
+    ``categories``: columns of a table that have become codes.
+    """
     trees = HistTrees() if model.trees is None else model.trees
     names = getattr(model, "feature_names_in_", None)
     trees = trees.by_position(model.n_features_in_, None if names is None else list(names))
-    categories = getattr(model, "_categories", None)  # category columns of a table, now codes
-    if categories is not None:
-        given = trees.categorical_features or ()
-        columns = sorted({*(int(column) for column in given), *categories.positions})
-        trees.set_params(categorical_features=columns)
+    trees = trees.with_categories(categories)
     return EngineOptions(
         trees=trees,
         learning_rate=model.learning_rate,

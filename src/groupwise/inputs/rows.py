@@ -20,6 +20,7 @@ from groupwise.groups import Groups
 
 __all__ = [
     "LARGEST_VALUE",
+    "LARGEST_WEIGHT",
     "CategoryColumns",
     "check_features",
     "check_groups",
@@ -27,6 +28,7 @@ __all__ = [
     "check_weights",
     "dense",
     "expecting",
+    "expecting_rows_for",
     "refuse_dates",
     "refuse_equal_names",
     "refuse_size",
@@ -38,6 +40,8 @@ __all__ = [
 
 #: The largest magnitude of a feature that methods compute with, unless they say another.
 LARGEST_VALUE = 1e50
+#: And of a weight.
+LARGEST_WEIGHT = 1e30
 _NUMBERS_OF_DATES = "make numbers of them, such as days since the first"
 
 
@@ -58,6 +62,23 @@ def expecting(name: str, what: str) -> Iterator[None]:
             raise
         kind = TypeError if isinstance(error, TypeError) else GroupDataError
         raise kind(f"{name} must hold {what}: {error}") from error
+
+
+@contextmanager
+def expecting_rows_for(estimator: BaseEstimator, X: Rows) -> Iterator[None]:
+    """Let errors of another estimator's fit say whose they are, and which columns hold nothing."""
+    name = type(estimator).__name__
+    try:
+        with expecting("X", f"rows that {name} can be fitted to"):
+            yield
+    except ValueError as error:
+        empty = [] if issparse(X) else np.flatnonzero(np.isnan(X).all(axis=0)).tolist()
+        if not empty:
+            raise
+        raise GroupDataError(
+            f"column {empty[0]} of X (the first is 0) holds no value at all, and {name} cannot be "
+            "fitted: leave the column out"
+        ) from error
 
 
 def refuse_equal_names(table: Any, name: str) -> None:
@@ -236,7 +257,7 @@ def check_weights(sample_weight: ArrayLike | None, X: Rows) -> NDArray[np.float6
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise GroupDataError(f"sample_weight must not be negative; row {row} holds {weight[row]}")
-    refuse_size("sample_weight", weight, 1e30, name="fit")
+    refuse_size("sample_weight", weight, LARGEST_WEIGHT, name="fit")
     return weight
 
 

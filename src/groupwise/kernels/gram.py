@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
+from scipy.sparse import issparse
 from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, rbf_kernel
 
 from groupwise.groups import Groups
@@ -20,6 +21,7 @@ __all__ = [
     "fit_kernel",
     "gram_matrix",
     "half_gram",
+    "half_group_sums",
     "half_times",
     "median_distance",
 ]
@@ -120,11 +122,25 @@ def gram_matrix(kernel: Kernel, X: Any) -> NDArray[Any]:
 
 
 def half_gram(kernel: Kernel, X: Any, dtype: Any = float) -> NDArray[Any]:
-    """Kernel values between rows, of which what is above the diagonal is not all there."""
+    """Kernel values between rows, of which what is above the diagonal is not all there.
+
+    The Gaussian of dense rows is made where it stays, in the precision it has there.
+    """
     n_rows = X.shape[0]
     gram = np.empty((n_rows, n_rows), dtype=dtype)
-    for rows in _runs(n_rows, n_rows, BLOCK_BYTES):
-        gram[rows, : rows.stop] = kernel(X[rows], X[: rows.stop])
+    if kernel.name == "linear" or issparse(X):
+        for rows in _runs(n_rows, n_rows, BLOCK_BYTES):
+            gram[rows, : rows.stop] = kernel(X[rows], X[: rows.stop])
+        return gram
+    scaled = (X - X.mean(axis=0)) / kernel.sigma
+    half = (0.5 * (scaled**2).sum(axis=1)).astype(dtype)
+    scaled = scaled.astype(dtype)
+    for rows in _runs(n_rows, n_rows, _WORK_BYTES):
+        values = gram[rows, : rows.stop]  # the exponent x'z - (x'x + z'z) / 2
+        np.matmul(scaled[rows], scaled[: rows.stop].T, out=values)
+        values -= half[rows, None]
+        values -= half[: rows.stop]
+        np.exp(np.minimum(values, 0.0, out=values), out=values)
     return gram
 
 
@@ -135,6 +151,17 @@ def half_times(gram: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
     """
     (product,) = get_blas_funcs(("symv",), (gram,))
     return product(1.0, gram.T, vector)  # the transpose is in the order of BLAS
+
+
+def half_group_sums(gram: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    """``A K A'``, sums over pairs of groups, of a symmetric matrix given by its lower half."""
+    below = np.zeros((groups.n_groups, groups.n_groups))
+    for rows in _runs(len(gram), len(gram), 4 * _WORK_BYTES):
+        columns = Groups(groups.codes[: rows.stop])
+        values = np.tril(gram[rows, : rows.stop], rows.start - 1)[:, columns.order]
+        sums = np.add.reduceat(values, columns.offsets[:-1], axis=1)
+        np.add.at(below, (groups.codes[rows][:, None], columns.names), sums)
+    return below + below.T + np.diag(groups.sum(gram.diagonal()))
 
 
 @shareable

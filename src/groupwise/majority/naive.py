@@ -11,7 +11,7 @@ from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.inputs import GroupedRows, expecting, take_rows_like
+from groupwise.inputs import GroupedRows, expecting_rows_for, take_rows_like
 from groupwise.metrics import ask
 from groupwise.rules import Rule, get_rule
 
@@ -82,7 +82,7 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         self.estimator_ = clone(self._estimator())
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
-        with expecting("X", f"rows that {type(self.estimator_).__name__} can be fitted to"):
+        with expecting_rows_for(self.estimator_, data.X):
             self.estimator_.fit(data.X, data.y_row)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:

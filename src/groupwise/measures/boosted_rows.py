@@ -145,13 +145,12 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         # LightGBM wants the rows of a query side by side
         order = groups.order if ranks else np.arange(groups.n_rows)
         weight = (1.0 / groups.sizes)[groups.codes[order]] if self.balance_groups else None
-        categories = getattr(self, "_categories", None)
         return lgb.Dataset(
             lightgbm_input(data.X[order] if ranks else data.X),
             data.y_row[order],
             weight=weight,
             group=groups.sizes if ranks else None,
-            categorical_feature="auto" if categories is None else list(categories.positions),
+            categorical_feature=list(self._category_columns()) or "auto",
             params=params,
         )
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from groupwise._compat import set_random_states
 from groupwise._typing import Rows
 from groupwise.groups import Groups
-from groupwise.inputs import GroupedRows, expecting
+from groupwise.inputs import GroupedRows, expecting_rows_for
 from groupwise.model_selection import Splitter, split_whole_groups
 
 __all__ = ["fit_rows", "held_out_scores"]
@@ -28,7 +28,7 @@ def fit_rows(
     model: Any = clone(estimator)
     set_random_states(model, rng)
     options = {"groups": groups.codes} if has_fit_parameter(model, "groups") else {}
-    with expecting("X", f"rows that {type(model).__name__} can be fitted to"):
+    with expecting_rows_for(model, X):
         return model.fit(X, y_row, **options)
 
 

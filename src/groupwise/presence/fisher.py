@@ -1,5 +1,6 @@
 """Groups described by how they would change a density of all rows (Wei, Wu and Zhou 2014)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +16,14 @@ from groupwise.inputs import GroupedRows, check_number, dense
 from groupwise.kernels.shared import shareable
 from groupwise.presence.bags import Bags
 from groupwise.presence.base import BasePresenceClassifier, GroupScoreMixin
+from groupwise.presence.platt import platt_scaling
 
 __all__ = ["FisherVectorClassifier", "FisherVectors", "fisher_vectors"]
 
 _LEAST_SHARE = 1e-10  # of the variance, for a direction to count
 _HALVINGS = 5
-_FEWEST = 4  # groups of each class, for them to be halved
+_FOLDS, _HALVINGS_OF_FOLD = 5, 2
+_FEWEST = 5  # groups of each class, for some to be held out and the others halved
 
 
 class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
@@ -37,8 +40,11 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     Entries are replaced by their signed square roots, vectors scaled to length one.
 
     The groups are halved five times: the rows of one half make the density, the vectors of the
-    other half the classifier, and the other way round. The score is the mean over these ten; see
-    the notes. Time is linear in the rows, and no row is kept. Sparse rows are made dense.
+    other half the classifier, and the other way round. The score is the mean s over these ten, made
+    log-odds :math:`a s + b` by Platt's scaling (:func:`~groupwise.presence.platt.platt_scaling`) of
+    the scores of groups in turn held out, by five folds with two halvings each: so the threshold
+    between the classes, at zero, comes from groups that were not learned from. See the notes. Time
+    is linear in the rows, and no row is kept. Sparse rows are made dense.
 
     Parameters
     ----------
@@ -59,6 +65,8 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     classes_ : ndarray of shape (2,)
     ensemble_ : list of (FisherVectors, LogisticRegression)
         The densities and their classifiers.
+    scaling_ : tuple of float
+        a and b.
 
     Notes
     -----
@@ -66,8 +74,14 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
     deviation that comes from these groups. New groups have next to nothing there, so that their
     vectors differ from those of the density's groups by much the same vector, and a classifier of
     the latter may put all of the former on one side, however well it ranks them. The vectors of
-    groups that the density has not seen are those of new groups. Where a class has fewer than four
-    groups, they are not halved: one density and one classifier of all groups, as in the paper.
+    groups that the density has not seen are those of new groups.
+
+    A vector has more entries than there are groups of the rarer class, mostly. The classifier
+    separates its own groups, but the scores of new ones are drawn together around its intercept,
+    on the side of the larger class, and again all may lie there. Scaling the scores of held-out
+    groups puts this right, and makes probabilities of them. Folds and halves have the same shares
+    of the classes. Where a class has fewer than five groups, there is one density and one
+    classifier of all groups, as in the paper, and a = 1, b = 0.
 
     References
     ----------
@@ -110,10 +124,27 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         bags = self._bags(data)
         rng = check_random_state(self.random_state)
         every = np.arange(bags.groups.n_groups)
-        splits = [(every, every)]
-        if np.bincount(bags.y_group).min() >= _FEWEST:
-            splits = [pair for _ in range(_HALVINGS) for pair in _halves(bags.y_group, rng)]
-        self.ensemble_ = [self._fit_member(bags, *pair, rng) for pair in splits]
+        if np.bincount(bags.y_group).min() < _FEWEST:
+            self.ensemble_ = [self._fit_member(bags, every, every, rng)]
+            self.scaling_ = (1.0, 0.0)
+            return
+        self.ensemble_ = self._fit_members(bags, every, _HALVINGS, rng)
+        held_out_score = np.empty(len(every))
+        for held_out, others in _folds(every, bags.y_group, _FOLDS, rng):
+            members = self._fit_members(bags, others, _HALVINGS_OF_FOLD, rng)
+            rows = np.isin(bags.groups.codes, held_out)
+            groups = Groups(bags.groups.codes[rows])
+            held_out_score[held_out] = _mean_score(members, bags.X[rows], groups)
+        self.scaling_ = platt_scaling(held_out_score, bags.y_group)
+
+    def _fit_members(
+        self, bags: Bags, chosen: NDArray[np.intp], n_halvings: int, rng: np.random.RandomState
+    ) -> list[tuple["FisherVectors", LogisticRegression]]:
+        return [
+            self._fit_member(bags, *halves, rng)
+            for _ in range(n_halvings)
+            for halves in _folds(chosen, bags.y_group, 2, rng)
+        ]
 
     def _fit_member(
         self,
@@ -132,21 +163,28 @@ class FisherVectorClassifier(GroupScoreMixin, BasePresenceClassifier):
         return density, machine.fit(vectors, bags.y_group[of_classifier])
 
     def _score_groups(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
-        scores = [
-            machine.decision_function(density.transform(rows, groups))
-            for density, machine in self.ensemble_
-        ]
-        return np.mean(scores, axis=0)
+        slope, intercept = self.scaling_
+        return slope * _mean_score(self.ensemble_, rows, groups) + intercept
 
 
-def _halves(
-    y_group: NDArray[np.intp], rng: np.random.RandomState
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The groups in two halves with the same share of each class, in both orders."""
-    shuffled = rng.permutation(len(y_group))
+def _mean_score(
+    members: list[tuple["FisherVectors", LogisticRegression]], rows: Rows, groups: Groups
+) -> NDArray[np.float64]:
+    scores = [
+        machine.decision_function(density.transform(rows, groups)) for density, machine in members
+    ]
+    return np.mean(scores, axis=0)
+
+
+def _folds(
+    chosen: NDArray[np.intp], y_group: NDArray[np.intp], n_folds: int, rng: np.random.RandomState
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Each fold of some groups and the others of them, with the same shares of the classes."""
+    shuffled = rng.permutation(chosen)
     by_class = shuffled[np.argsort(y_group[shuffled], kind="stable")]
-    one, other = np.sort(by_class[::2]), np.sort(by_class[1::2])
-    return [(one, other), (other, one)]
+    for number in range(n_folds):
+        inside = np.arange(len(by_class)) % n_folds == number
+        yield np.sort(by_class[inside]), np.sort(by_class[~inside])
 
 
 @dataclass(frozen=True)
@@ -212,9 +250,14 @@ def fisher_vectors(
 @shareable
 def _principal_directions(X: NDArray[np.float64], energy: float) -> NDArray[np.float64]:
     """As many as hold the energy, none of them without variance, at least one."""
+    wide = X.shape[1] > X.shape[0]
     with solving():
-        _, size, directions = np.linalg.svd(X, full_matrices=False)
-    share = size**2 / max(float((size**2).sum()), np.finfo(float).tiny)
+        square, found = np.linalg.eigh(X @ X.T if wide else X.T @ X)
+    square, found = np.maximum(square[::-1], 0.0), found[:, ::-1]
+    share = square / max(float(square.sum()), np.finfo(float).tiny)
     before = np.cumsum(share) - share
     n_kept = max(1, int(((before < energy) & (share > _LEAST_SHARE)).sum()))
-    return directions[:n_kept].T
+    if not wide:
+        return found[:, :n_kept]
+    size = np.sqrt(np.maximum(square[:n_kept], np.finfo(float).tiny))
+    return (X.T @ found[:, :n_kept]) / size

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
 from groupwise.kernels import Kernel, LandmarkFeatures, NeighbourGraph, check_dense, fit_kernel
-from groupwise.kernels.gram import half_gram, half_times
+from groupwise.kernels.gram import half_gram, half_group_sums, half_times
 from groupwise.proportions.manifold import Expansion, FeatureModel, kernel_features
 
 __all__ = ["FeatureSpace", "GramSpace", "KernelSpace", "kernel_space"]
@@ -54,7 +54,7 @@ class GramSpace:
         return np.column_stack([half_times(self.gram, column) for column in weights.T])
 
     def laplacian(self, graph: NeighbourGraph, groups: Groups) -> csr_array:
-        product = self.kernel.group_gram(self.X, groups)
+        product = half_group_sums(self.gram, groups)
         product /= groups.sizes[:, None] * groups.sizes
         square = product.diagonal()
         distance = np.sqrt(np.maximum(square[:, None] + square - 2.0 * product, 0.0))

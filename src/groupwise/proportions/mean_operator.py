@@ -77,8 +77,11 @@ def fit_logistic(
 
     L-BFGS with the products of the kernel's space. With :math:`w_c = \sum_i a_{ic} \phi_i` the
     gradient is :math:`\sum_i (p_{ic} - v_{ic} + a_{ic} / C) \phi_i`, p the probabilities, so that
-    all vectors are weights of rows, and each comes with its products with the rows. One product
-    with the kernel matrix is an iteration; the line search needs none, and is exact.
+    all vectors are weights of rows, and each comes with its products with the rows. What the
+    classes have in common is known beforehand: p sums to one, so that the gradient's sum over
+    classes vanishes at :math:`\sum_c a_{ic} = C (\sum_c v_{ic} - 1)`. From there on every step sums
+    to zero, and the last class needs no product of its own. One product with the kernel matrix per
+    other class is an iteration; the line search needs none, and is exact.
 
     Parameters
     ----------
@@ -100,6 +103,9 @@ def fit_logistic(
     # A vector and its products with the rows, (2, n_rows + 1, n_classes); the bias is the last row.
     here = np.zeros((2, len(pull) + 1, len(count)))
     here[:, -1] = np.log(count / count.sum())
+    common = C / len(count) * (pull.sum(axis=1, keepdims=True) - 1.0)
+    if np.abs(common).max() > _TOLERANCE * C:
+        here[0, :-1], here[1, :-1] = common, times(common)
     goal = np.vstack([pull, count])
     value = np.inf
     steps: deque[NDArray[np.float64]] = deque(maxlen=_MEMORY)
@@ -141,8 +147,9 @@ def _gradient(
     proba = softmax(_score(here), axis=1)
     gradient = np.empty_like(here)
     gradient[0, :-1] = proba - goal[:-1] + here[0, :-1] / C
-    gradient[1, :-1] = times(gradient[0, :-1])
+    gradient[1, :-1, :-1] = times(gradient[0, :-1, :-1])
     gradient[:, -1] = proba.sum(axis=0) - goal[-1]
+    gradient[:, :-1, -1] = -gradient[:, :-1, :-1].sum(axis=2)  # the classes' sum is zero
     return gradient
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.base import BaseGroupClassifier, GroupMixin
-from groupwise.boosting import HistTrees, WeakLearner, accepts_nan
+from groupwise.boosting import HistTrees, WeakLearner, accepts_nan, by_position
 from groupwise.boosting.protocol import Scores
 from groupwise.boosting.votes import decide, vote_proba
 from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
@@ -37,7 +37,7 @@ from groupwise.inputs import (
 from groupwise.inputs.labels import one_entry_per_row, refuse_missing
 from groupwise.inputs.rows import remember_features
 from groupwise.rules import MajorityVote
-from groupwise.transfer.learners import Learner, get_transfer_learner, without_names
+from groupwise.transfer.learners import Learner, get_transfer_learner
 
 __all__ = [
     "BaseTransferClassifier",
@@ -293,8 +293,9 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
 
     def _by_position(self, estimator: Learner) -> Learner:
         """A learner for checked rows, whose columns have lost their names."""
-        categories = getattr(self, "_categories", None)
-        return without_names(estimator, getattr(self, "feature_names_in_", None), categories)
+        names = getattr(self, "feature_names_in_", None)
+        found: Learner = by_position(estimator, names, self._category_columns())
+        return found
 
     def _learner(
         self, data: DomainRows, estimator: Learner, *, hypotheses: str = "hard"

@@ -101,8 +101,15 @@ class KernelMeanMatching:
               \kappa_i = \tfrac{n_s}{n_t} \sum_j k(x_i, x_j^{target}), \quad
               \left|\tfrac{1}{n_s} \textstyle\sum b_i - 1\right| \le e,
 
-    with a Gaussian kernel, by projected gradient steps with momentum. Holds the kernel matrix of
-    the source rows in memory, in single precision, which changes less than one more step does.
+    with a Gaussian kernel, by projected gradient steps with momentum from b = 1. The target's mean
+    is that of a sample, and its squared distance from the mean of the distribution has the
+    expectation :math:`(1 - \bar k) / n_t`, with :math:`\bar k` the mean kernel value between
+    different rows of it. Steps end where the means are as near as that (the discrepancy principle
+    of Morozov): beyond it few rows get all the weight, to match what chance brought into the
+    sample.
+
+    Holds the kernel matrix of the source rows in memory, in single precision, which changes less
+    than one more step does.
 
     Parameters
     ----------
@@ -112,12 +119,16 @@ class KernelMeanMatching:
         B.
     slack : float, default=None
         e; ``None``: :math:`(\sqrt{n_s} - 1)/\sqrt{n_s}`, the paper's choice.
+    tol : float, default=None
+        Squared distance of the means to stop at; ``None``: as above, 0: the solution itself, or
+        ``max_iter`` steps.
     max_iter : int, default=500
     """
 
     gamma: float | None = None
     bound: float = 1000.0
     slack: float | None = None
+    tol: float | None = None
     max_iter: int = 500
 
     def ratio(self, X_source: Rows, X_target: Rows) -> NDArray[np.float64]:
@@ -130,17 +141,31 @@ class KernelMeanMatching:
         slack = (root - 1.0) / root if self.slack is None else self.slack
         low, high = n_source * (1.0 - slack), n_source * (1.0 + slack)
         beta = np.ones(n_source)
-        step = 1.0 / float(half_times(kernel, beta).max())  # of a row: 1 at least
-        ahead, momentum = beta, 1.0
+        near = half_times(kernel, beta)  # K beta
+        step = 1.0 / float(near.max())  # of a row: 1 at least
+        square = _mean_of_pairs(gaussian, X_target)
+        own = (square * n_target - 1.0) / max(n_target - 1, 1)  # of different rows
+        tol = max(1.0 - own, 0.0) / n_target if self.tol is None else self.tol
+        ahead, near_ahead, momentum = beta, near, 1.0
         for _ in range(self.max_iter):
-            slope = half_times(kernel, ahead) - pull
-            following = _project(ahead - step * slope, self.bound, low, high)
+            if (beta @ near - 2.0 * (pull @ beta)) / n_source**2 + square <= tol:
+                break
+            following = _project(ahead - step * (near_ahead - pull), self.bound, low, high)
             if np.abs(following - beta).max() < 1e-7:
                 break
             faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-            ahead = following + ((momentum - 1.0) / faster) * (following - beta)
+            further = (momentum - 1.0) / faster
+            ahead = following + further * (following - beta)
+            near_ahead = half_times(kernel, ahead)
+            near = (near_ahead + further * near) / (1.0 + further)
             beta, momentum = following, faster
         return beta
+
+
+def _mean_of_pairs(kernel: Kernel, X: Rows) -> float:
+    """Mean kernel value over all pairs of rows."""
+    n_rows = X.shape[0]
+    return float(kernel.times(X, X, np.full(n_rows, 1.0 / n_rows)).mean())
 
 
 def _project(point: NDArray[Any], bound: float, low: float, high: float) -> NDArray[Any]:

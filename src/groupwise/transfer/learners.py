@@ -1,6 +1,5 @@
 """Weak learners as transfer takes them, and the weights they start from."""
 
-from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -8,9 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from groupwise._typing import Rows
-from groupwise.boosting import HistTrees, WeakLearner, by_position, get_weak_learner
+from groupwise.boosting import WeakLearner, get_weak_learner
 from groupwise.inputs import DomainRows, check_choice, check_number, domain_shares
-from groupwise.inputs.rows import CategoryColumns
 
 __all__ = [
     "Learner",
@@ -18,7 +16,6 @@ __all__ = [
     "get_transfer_learner",
     "initial_share",
     "starting_weights",
-    "without_names",
 ]
 
 
@@ -51,28 +48,6 @@ def get_transfer_learner(
             )
         estimator = estimator.with_unlabeled(X_unlabeled)
     return get_weak_learner(estimator, n_classes, hypotheses=hypotheses)
-
-
-def without_names(
-    estimator: Learner,
-    feature_names: Sequence[str] | None,
-    categories: CategoryColumns | None = None,
-) -> Learner:
-    """The learner for rows whose columns have lost their names; trees know which hold categories.
-
-    Parameters
-    ----------
-    estimator : classifier, weak learner or None
-    feature_names : sequence of str or None
-    categories : CategoryColumns, default=None
-        Columns of a table that have become codes.
-    """
-    learner: Learner = by_position(estimator, feature_names)
-    if isinstance(learner, HistTrees) and categories is not None:
-        given = learner.categorical_features or ()
-        columns = sorted({*(int(column) for column in given), *categories.positions})
-        learner = HistTrees(**{**learner.get_params(deep=False), "categorical_features": columns})
-    return learner
 
 
 def initial_share(initial: str | float) -> float | None:
