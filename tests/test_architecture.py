@@ -19,6 +19,7 @@ LAYERS = [
     {"plotting", "tables"},
     {"io", "methods", "preparation"},
     {"auto"},
+    {"uncertainty", "explain"},
     {"jobs", "testing"},
     {"report"},
     {"cli"},

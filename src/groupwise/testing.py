@@ -41,6 +41,7 @@ _PACKAGES = (
     "gbdt",
     "incontext",
     "auto",
+    "uncertainty",
 )
 
 Check = Callable[[BaseEstimator], None]
