@@ -26,7 +26,10 @@ VARIANTS = [
         GroupMeansClassifier(), "proportions", coverage=0.5, method="split", conformity="adaptive"
     ),
     ConformalGroupClassifier(
-        WeightedTransferClassifier(LogisticRegression()), "transfer", weighting="density_ratio", cv=2
+        WeightedTransferClassifier(LogisticRegression()),
+        "transfer",
+        weighting="density_ratio",
+        cv=2,
     ),
 ]
 

@@ -65,8 +65,8 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         a fold of each group. The last two lose no group.
     conformity : {"plain", "adaptive"}, default="plain"
         Sets: one less the probability (smallest sets, some of which may be empty), or the mass of
-        the classes at least as probable (larger sets where the model is unsure; the predicted class
-        is always in). Shares: the error itself, or the error over the Poisson-binomial standard
+        the classes up to this one (larger sets where the model is unsure; the predicted class is
+        always in). Shares: the error itself, or the error over the Poisson-binomial standard
         deviation, which gives small groups wider intervals.
     per_class : bool, default=False
         Promise the coverage within every class, each calibrated on its own groups.
