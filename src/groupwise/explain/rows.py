@@ -133,14 +133,14 @@ def explain_rows(
             background, _ = split_column(
                 background, getattr(estimator, column, None), None, name=name, required=False
             )
-    rows = check_rows(estimator, X)
     score = _score(estimator, X)
-    compared = rows if background is None else check_rows(estimator, background)
-    for scorer in _scorers(estimator):
+    for owner, scorer in _scorers(estimator):
+        rows = check_rows(owner, X)
+        compared = rows if background is None else check_rows(owner, background)
         found = _contributions(scorer, rows, compared)
         if found is not None and _adds_up(found, score):
             values, base, method = found
-            return RowContributions(values, base, _names(estimator, values.shape[1]), method)
+            return RowContributions(values, base, _names(owner, values.shape[1]), method)
     rng = check_random_state(random_state)
     values, base = _by_permutation(estimator, X, background, n_permutations, rng)
     return RowContributions(values, base, _names(estimator, values.shape[1]), "permutation")
@@ -149,13 +149,12 @@ def explain_rows(
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], str]
 
 
-def _scorers(estimator: Any) -> list[Any]:
-    """What may compute the rows' scores inside a fitted estimator; the answers decide."""
+def _scorers(estimator: Any) -> list[tuple[Any, Any]]:
+    """Models, and what may compute the rows' scores inside them; the answers decide."""
     inside = [getattr(estimator, name, None) for name in ("ensemble_", "estimator_")]
-    found = [each for each in inside if each is not None]
-    return found + [
-        deep for each in found if isinstance(each, GroupMixin) for deep in _scorers(each)
-    ]
+    found = [(estimator, each) for each in inside if each is not None]
+    ours = [each for _, each in found if isinstance(each, GroupMixin)]
+    return found + [deeper for each in ours for deeper in _scorers(each)]
 
 
 def _adds_up(found: _Found, score: NDArray[Any]) -> bool:

@@ -145,6 +145,8 @@ class ConformalMixin(WrapperMixin):
         who = self._promised()
         if self.method_ == "split":
             return f"at least {self.coverage_:.0%} of {who}, on average over calibration groups"
+        if self.method_ == "held-out":
+            return f"about {self.coverage_:.0%} of {who}"
         least = max(0.0, 2.0 * self.coverage_ - 1.0)
         return f"about {self.coverage_:.0%} of {who}; never less than about {least:.0%}"
 

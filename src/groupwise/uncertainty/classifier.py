@@ -232,6 +232,62 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         trial._fit_checked(X, y, groups, domains, keep_whole)
         return self._take_over(trial)
 
+    @classmethod
+    def from_held_out(
+        cls,
+        fitted: BaseGroupClassifier,
+        kind: str,
+        proba_group: ArrayLike,
+        y_group: ArrayLike,
+        *,
+        coverage: float = 0.9,
+    ) -> Self:
+        """Calibrate a model on what models like it said of groups they had not seen.
+
+        It costs nothing where folds have been run already. The model that answers has seen all
+        groups, so that the promise is of practice, not of theory.
+
+        Parameters
+        ----------
+        fitted : classifier
+            Fitted to all groups, its classes in order.
+        kind : {"majority", "presence", "proportions"}
+        proba_group : array-like of shape (n_groups, n_classes)
+            Probabilities, or shares, of groups while they were held out.
+        y_group : array-like of shape (n_groups,) or (n_groups, n_classes)
+            Positions of the labels among the classes, or shares.
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        clf : ConformalGroupClassifier
+        """
+        check_choice("kind", kind, (*_LABELS, "proportions"))
+        made = cls(fitted, kind, coverage=coverage)
+        made._check_parameters()
+        made._adopt(fitted)
+        proba, known = np.asarray(proba_group, dtype=float), np.asarray(y_group)
+        at, none = np.arange(len(proba)), np.zeros(len(proba), np.intp)
+        code = none
+        if kind == "proportions":
+            score = np.abs(known - proba).max(axis=1)
+        else:
+            code = known.astype(np.intp)
+            score = class_scores(proba, "plain")[at, code]
+        made._store([fitted], fitted, CalibrationScores(score, np.ones(len(proba)), none, code, at))
+        made.method_ = "held-out"
+        return made
+
+    def _adopt(self, fitted: Any) -> None:
+        """Know of classes and features what a fitted model knows."""
+        self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
+        if hasattr(fitted, "feature_names_in_"):
+            self.feature_names_in_ = fitted.feature_names_in_
+        vars(self)["_categories"] = vars(fitted).get("_categories")
+        self.n_groups_, self._fitted_with_groups = fitted.n_groups_, True
+        self.kind_, self._per_class = self.kind, False
+        self.target_domain_, self.density_ratio_ = None, None
+
     def _fit_checked(
         self,
         X: MatrixLike,
