@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from groupwise._compat import set_random_states
 from groupwise._typing import Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
@@ -179,6 +178,16 @@ def _splits(data: TrainingData, folds: list[NDArray[np.intp]]) -> Iterator[Split
         yield np.flatnonzero(~held), np.flatnonzero(held & data.counted)
 
 
+def _seed(model: Any, rng: np.random.RandomState) -> None:
+    """Seeds for what has none of its own."""
+    unset = {
+        name: int(rng.randint(2**31 - 1))
+        for name, value in sorted(model.get_params().items())
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    model.set_params(**unset)
+
+
 def fit_part(
     estimator: BaseEstimator,
     data: TrainingData,
@@ -187,7 +196,7 @@ def fit_part(
 ) -> Any:
     """Fit a clone to some of the rows (``None``: all), with their groups or domains."""
     model: Any = clone(estimator)
-    set_random_states(model, rng)
+    _seed(model, rng)
     if rows is None:
         rows = np.arange(data.groups.n_rows)
     options: dict[str, Any] = {}
