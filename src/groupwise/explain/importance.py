@@ -101,7 +101,7 @@ def group_permutation_importance(
     check_number("n_repeats", n_repeats, "[1, inf)", whole=True)
     X, ids = split_column(X, getattr(estimator, "group_column", None), groups)
     encoded = check_groups(ids, _num_samples(X))
-    table: Any = X.toarray() if issparse(X) else X  # type: ignore[union-attr]  # sparse
+    table: Any = X.toarray() if issparse(X) else X
     table = table if hasattr(table, "columns") else np.asarray(table)
     y_row = np.asarray(y)
     rng = check_random_state(random_state)

@@ -90,7 +90,7 @@ def _sizes(
     return np.sum([scores.keeps(column[None], level) for column in classes[test].T], axis=0)
 
 
-def group_reliability(folds: list[FoldResult]) -> list[NDArray[np.float64]] | None:
+def group_reliability(folds: list[FoldResult]) -> list[NDArray[Any]] | None:
     """Groups by the probability of their predicted class: number, sum of it, number right."""
     units = [fold.units for fold in folds]
     if any(unit.truth is None for unit in units):
@@ -99,4 +99,5 @@ def group_reliability(folds: list[FoldResult]) -> list[NDArray[np.float64]] | No
     truth = np.concatenate([np.asarray(unit.truth) for unit in units])
     top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
     place = np.minimum((top * _BINS).astype(int), _BINS - 1)
-    return [np.bincount(place, weight, minlength=_BINS) for weight in (None, top, right)]
+    ones = np.ones(len(top))
+    return [np.bincount(place, weight, minlength=_BINS) for weight in (ones, top, right)]

@@ -35,9 +35,12 @@ class WrapperMixin:
     group_column: str | None
     random_state: RandomState
 
-    @property
-    def _decides_per_group(self) -> bool:
-        return bool(getattr(getattr(self, "estimator_", None), "_decides_per_group", False))
+    _decides_per_group: bool
+
+    def _answer_with(self, fitted: Any) -> None:
+        """Let a fitted estimator answer; where it needs groups, so does this."""
+        self.estimator_ = fitted
+        self._decides_per_group = bool(getattr(fitted, "_decides_per_group", False))
 
     def _checked(
         self, X: MatrixLike, groups: Ids, *, about_groups: bool = False
@@ -105,7 +108,8 @@ class ConformalMixin(WrapperMixin):
         return make_folds(data, cv, rng)
 
     def _store(self, models: list[Any], answering: Any, scores: CalibrationScores) -> None:
-        self.models_, self.estimator_, self.calibration_ = models, answering, scores
+        self._answer_with(answering)
+        self.models_, self.calibration_ = models, scores
         self.coverage_, self.conformity_ = float(self.coverage), self.conformity
         self.method_ = self.method
         self._warn_if_few(scores, "")

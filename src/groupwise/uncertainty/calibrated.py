@@ -179,7 +179,7 @@ class CalibratedGroupClassifier(WrapperMixin, BaseGroupClassifier):
             held_out = data.groups_of(test)
             found = self._asked(model, _safe_indexing(data.X, test), held_out)
             proba[held_out.names] = found.proba_group
-        self.estimator_ = fit_part(self.estimator, data, None, rng)
+        self._answer_with(fit_part(self.estimator, data, None, rng))
         y_group = data.y[data.groups.first_rows]
         target = np.eye(len(self.classes_))[y_group]
         many = data.groups.n_groups >= _MANY_GROUPS

@@ -148,6 +148,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
     __metadata_request__score = {"groups": True, "domains": True}  # noqa: RUF012
 
     kind_: str
+    target_domain_: Hashable | None
     density_ratio_: DensityRatio | None
 
     def __init__(
@@ -283,7 +284,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
         if hasattr(fitted, "feature_names_in_"):
             self.feature_names_in_ = fitted.feature_names_in_
-        vars(self)["_categories"] = vars(fitted).get("_categories")
+        self._categories = vars(fitted).get("_categories")
         self.n_groups_, self._fitted_with_groups = fitted.n_groups_, True
         self.kind_, self._per_class = self.kind, False
         self.target_domain_, self.density_ratio_ = None, None
@@ -302,7 +303,9 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         X, groups = self._groups_to_fit(X, groups)
         numbers, codes, encoded, self.classes_ = _checked_labels(self, X, y, groups, self.kind)
         domain_codes = self._domain_codes(domains, encoded.n_rows)
-        everywhere = domain_codes is None or self.weighting is not None
+        counted = None
+        if domain_codes is not None and self.weighting is None:
+            counted = domain_codes == 0
         data = training_data(
             as_given(X, numbers),
             numbers,
@@ -310,7 +313,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
             encoded,
             keep_whole=keep_whole,
             domains=domain_codes,
-            counted=None if everywhere else domain_codes == 0,
+            counted=counted,
         )
         self._remember_groups(groups, encoded)
         self.kind_, self._per_class = self.kind, bool(self.per_class)
