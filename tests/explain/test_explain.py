@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from groupwise import (
+    ConformalGroupClassifier,
     DPBoostClassifier,
     GroupBoostClassifier,
     GroupBoostRegressor,
@@ -111,6 +112,12 @@ def test_category_columns_are_explained_too(bags):
     found = explain_rows(model, table[:10], background=table, n_permutations=2, random_state=0)
     assert found.values.shape == (10, 4) and found.names[-1] == "kind"
     assert np.abs(found.score_row - model.decision_function(table[:10])).max() < 1e-6
+    linear = NaiveGroupClassifier(LogisticRegression()).fit(table, y, groups=groups)
+    assert explain_rows(linear, table).names == ["a", "b", "c", "kind=x", "kind=y"]
+    trees = GroupBoostClassifier(n_estimators=3).fit(table, y, groups=groups)
+    wrapped = ConformalGroupClassifier(trees, cv=2, random_state=0).fit(table, y, groups=groups)
+    found = explain_rows(wrapped, table)
+    assert (found.method, found.names) == ("trees", ["a", "b", "c", "kind"])
 
 
 FORMS = [

@@ -140,10 +140,10 @@ def explain_rows(
         found = _contributions(scorer, rows, compared)
         if found is not None and _adds_up(found, score):
             values, base, method = found
-            return RowContributions(values, base, _names(owner, values.shape[1]), method)
+            return RowContributions(values, base, _names(owner, X, values.shape[1]), method)
     rng = check_random_state(random_state)
     values, base = _by_permutation(estimator, X, background, n_permutations, rng)
-    return RowContributions(values, base, _names(estimator, values.shape[1]), "permutation")
+    return RowContributions(values, base, _names(estimator, X, values.shape[1]), "permutation")
 
 
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], str]
@@ -267,8 +267,14 @@ def _columns(X: Any) -> pd.DataFrame:
     return pd.DataFrame(X.toarray() if issparse(X) else np.asarray(X, dtype=float))
 
 
-def _names(estimator: Any, n_features: int) -> list[str]:
+def _names(estimator: Any, X: Any, n_features: int) -> list[str]:
+    """Features as the table calls them; a category column may have become one per category."""
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None and len(known) == n_features:
         return [str(name) for name in known]
+    categories = vars(estimator).get("_categories")
+    if categories is not None:
+        made = categories.to_numbers(X).columns
+        if len(made) == n_features:
+            return [str(name) for name in made]
     return [f"feature {place}" for place in range(n_features)]

@@ -107,7 +107,7 @@ class CalibratedGroupClassifier(WrapperMixin, BaseGroupClassifier):
     >>> s = make_triangle_sessions(n_sessions=40, random_state=0)
     >>> clf = CalibratedGroupClassifier(GroupBoostClassifier(n_estimators=10), cv=2, random_state=0)
     >>> clf.fit(s.X, s.y, groups=s.groups).predict_groups_proba(s.X, groups=s.groups).shape
-    (40, 2)
+    (40, 4)
     """
 
     __metadata_request__fit = {"groups": True, "keep_whole": True}  # noqa: RUF012

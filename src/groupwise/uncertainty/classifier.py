@@ -139,7 +139,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
     >>> s = make_triangle_sessions(n_sessions=60, random_state=0)
     >>> clf = ConformalGroupClassifier(GroupBoostClassifier(n_estimators=10), cv=3, random_state=0)
     >>> clf.fit(s.X, s.y, groups=s.groups).predict_group_sets(s.X, groups=s.groups).shape
-    (60, 2)
+    (60, 4)
     >>> clf.guarantee_
     'about 90% of new groups drawn as these were; never less than about 80%'
     """
