@@ -30,6 +30,7 @@ def test_version_help_and_exit_codes(run):
         "describe",
         "methods",
         "compare",
+        "doubts",
         "report",
         "demo",
     } == set(COMMANDS)

@@ -110,7 +110,8 @@ def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
             ReliabilityDisplay,
             *bins,
         )
-    yield from _promises(first, best[0])
+    if not supervision.rows_labelled:
+        yield from _promises(first, best[0])
     margins = first[0].margins
     if margins is not None and margins.groups:
         yield _draw(

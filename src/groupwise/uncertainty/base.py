@@ -149,7 +149,9 @@ class ConformalMixin(WrapperMixin):
         who = self._promised()
         if self.method_ == "split":
             return f"at least {self.coverage_:.0%} of {who}, on average over calibration groups"
-        if self.method_ == "held-out":
+        # proved for one item per unit, all of the same weight
+        equal = bool(np.all(self.calibration_.weight == 1.0))
+        if self.method_ == "held-out" or not equal:
             return f"about {self.coverage_:.0%} of {who}"
         least = max(0.0, 2.0 * self.coverage_ - 1.0)
         return f"about {self.coverage_:.0%} of {who}; never less than about {least:.0%}"
