@@ -40,6 +40,7 @@ from groupwise import (
     presence,
     proportions,
     transfer,
+    uncertainty,
 )
 from groupwise.kernels import NeighbourGraph
 
@@ -687,9 +688,21 @@ TRANSFER = [
      weighted(VALUES)),
 ]  # fmt: skip
 
+UNCERTAINTY = [
+    ("calibrated", lambda: uncertainty.CalibratedGroupClassifier(
+        boosted("presence"), cv=3, random_state=0), NAMED_BAGS),
+    ("calibrated, isotonic", lambda: uncertainty.CalibratedGroupClassifier(
+        majority.NaiveGroupClassifier(GaussianNB()), method="isotonic", cv=3, random_state=0),
+     SESSIONS),
+    ("conformal", lambda: uncertainty.ConformalGroupClassifier(
+        boosted("majority"), cv=3, random_state=0), SESSIONS),
+    ("conformal means", lambda: uncertainty.ConformalGroupRegressor(
+        boosted_means(), cv=3, random_state=0), MEANS),
+]  # fmt: skip
+
 ESTIMATORS = [
     *MAJORITY, *for_engine("lightgbm"), *for_engine("xgboost"),
-    *PROPORTIONS, *PRESENCE, *MEASURES, *TRANSFER,
+    *PROPORTIONS, *PRESENCE, *MEASURES, *TRANSFER, *UNCERTAINTY,
 ]  # fmt: skip
 
 
@@ -742,6 +755,18 @@ def continued() -> Arrays:
     return predictions(lambda: longer, SESSIONS.fit_with(init_model=first))
 
 
+def promises() -> Arrays:
+    """Sets of classes and intervals of means."""
+    sets = uncertainty.ConformalGroupClassifier(boosted("majority"), cv=3, random_state=0)
+    means = uncertainty.ConformalGroupRegressor(boosted_means(), cv=3, random_state=0)
+    asked = {"X": SESSIONS.test["X"], "groups": SESSIONS.test["groups"]}
+    numbers = {"X": MEANS.test["X"], "groups": MEANS.test["groups"]}
+    return {
+        "sets": sets.fit(**SESSIONS.train).predict_group_sets(**asked) * 1.0,
+        "intervals": means.fit(**MEANS.train).predict_group_intervals(**numbers),
+    }
+
+
 def gammas() -> Arrays:
     found = majority.SBoostClassifierCV(
         trees(), n_estimators=12, gammas=(0.0, 4.0), random_state=0
@@ -788,6 +813,7 @@ def splits() -> Arrays:
 
 
 FUNCTIONS = {
+    "promises": promises,
     "groupboost continued": continued,
     "select_gamma table": gammas,
     "group measures": group_measures,

@@ -20,6 +20,7 @@ LAYERS = [
     {"plotting", "tables"},
     {"io", "methods", "preparation"},
     {"auto"},
+    {"uncertainty", "explain"},
     {"jobs", "testing"},
     {"report"},
     {"cli"},

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         boosting,
         datasets,
         exceptions,
+        explain,
         gbdt,
         groups,
         incontext,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         tables,
         testing,
         transfer,
+        uncertainty,
     )
     from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor
     from groupwise.boosting import HistTrees
@@ -50,11 +52,19 @@ if TYPE_CHECKING:
     from groupwise.presence import DPBoostClassifier, LPBoostClassifier
     from groupwise.proportions import ManifoldAOCClassifier, ManifoldAOCClassifierCV
     from groupwise.transfer import BalancedTransferClassifier, TrAdaBoostClassifier
+    from groupwise.uncertainty import (
+        CalibratedGroupClassifier,
+        ConformalGroupClassifier,
+        ConformalGroupRegressor,
+    )
 
 __all__ = [
     "AutoGroupClassifier",
     "AutoGroupRegressor",
     "BalancedTransferClassifier",
+    "CalibratedGroupClassifier",
+    "ConformalGroupClassifier",
+    "ConformalGroupRegressor",
     "DPBoostClassifier",
     "ExpectedMeasureClassifier",
     "GroupAdaBoostClassifier",
@@ -74,6 +84,7 @@ __all__ = [
     "boosting",
     "datasets",
     "exceptions",
+    "explain",
     "flatten_bags",
     "gbdt",
     "groups",
@@ -97,6 +108,7 @@ __all__ = [
     "tables",
     "testing",
     "transfer",
+    "uncertainty",
     "unflatten_bags",
 ]
 
@@ -107,6 +119,9 @@ _HOMES = {
     "AutoGroupClassifier": "auto",
     "AutoGroupRegressor": "auto",
     "BalancedTransferClassifier": "transfer",
+    "CalibratedGroupClassifier": "uncertainty",
+    "ConformalGroupClassifier": "uncertainty",
+    "ConformalGroupRegressor": "uncertainty",
     "DPBoostClassifier": "presence",
     "ExpectedMeasureClassifier": "measures",
     "GroupAdaBoostClassifier": "measures",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning"]
+__all__ = ["EqualSharesWarning", "GroupDataError", "GroupsLostWarning", "UnpromisedWarning"]
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
@@ -36,6 +36,10 @@ class GroupsLostWarning(UserWarning):
 
 class EqualSharesWarning(UserWarning):
     """All groups have the same shares of the classes: they say nothing about single rows."""
+
+
+class UnpromisedWarning(UserWarning):
+    """There are too few groups to promise anything: every set is the whole set."""
 
 
 @contextmanager

@@ -42,6 +42,7 @@ _PACKAGES = (
     "gbdt",
     "incontext",
     "auto",
+    "uncertainty",
 )
 
 Check = Callable[[BaseEstimator], None]

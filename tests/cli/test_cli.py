@@ -30,6 +30,7 @@ def test_version_help_and_exit_codes(run):
         "describe",
         "methods",
         "compare",
+        "doubts",
         "report",
         "demo",
     } == set(COMMANDS)
@@ -236,3 +237,22 @@ def test_without_a_method_all_compete(run, fitted, tmp_path):
 def test_options_of_the_automatic_choice(run, fitted, more, says, tmp_path):
     done = run("fit", fitted / "good.csv", "-g", "group", "-l", "kind", *more, "-o", tmp_path / "m")
     assert done.exit_code == 2 and says in done.stderr
+
+
+def test_promises_reasons_and_doubts(fitted, run, tmp_path):
+    table, model = fitted / "good.csv", tmp_path / "sure.skops"
+    options = ["-g", "group", "-l", "kind", "-m", "naive-logistic", "--folds", 2]
+    done = run("fit", table, *options, "--coverage", 0.8, "-o", model)
+    assert done.exit_code == 0, done.output
+    assert "promised:    about 80% of new groups" in done.output
+    said = run("predict", model, table, "--level", "group", "--explain")
+    header, first = said.stdout.splitlines()[:2]
+    assert header == "group,rows,predicted,p_high,p_low,set,why"
+    assert "row " in first
+    rows = run("predict", model, table, "--explain").stdout.splitlines()
+    assert rows[0].endswith("weight,share,why") and "x " in rows[1]
+    listed = run("doubts", table, *options, "--n", 2, "-o", tmp_path / "doubts.csv")
+    assert listed.exit_code == 0, listed.output
+    assert "labels are probably wrong" in listed.output
+    assert len((tmp_path / "doubts.csv").read_text().splitlines()) == 17
+    assert run("fit", table, *options, "--coverage", 2, "-o", model).exit_code == 2

@@ -11,9 +11,11 @@ from groupwise.report.pictures import make_pictures
 
 TITLES = {
     "majority": ["By group: probability of the true label", "Error by boosting round",
-                 "Rows round by round: sboost"],
+                 "Reliability of group probabilities: sboost",
+                 "Coverage promised and held: sboost", "Rows round by round: sboost"],
     "proportions": ["By group: score", "Error by boosting round",
-                    "Known and predicted shares: group-boost"],
+                    "Known and predicted shares: group-boost",
+                    "Coverage promised and held: group-boost"],
     "measure": ["By group: score", "Reliability of row probabilities: boosted-rows"],
     "transfer": ["Error by boosting round",
                  "Reliability of row probabilities: tradaboost", "Rows round by round: tradaboost",
@@ -69,7 +71,7 @@ def test_pictures_are_those_the_result_has_figures_for(results, kind):
     titles = [picture.title for picture in pictures]
     expected = TITLES[kind]
     if names[0] != "sboost" and kind == "majority":
-        expected = expected[:2]
+        expected = expected[:2] + [title.replace("sboost", names[0]) for title in expected[2:4]]
     assert titles == expected
     for picture in pictures:
         assert "#010203" not in picture.svg and "currentColor" in picture.svg

@@ -25,6 +25,7 @@ from groupwise.cli.console import (
 from groupwise.cli.dask import fit_folder
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Job, Method, Result, TableModel, fit_auto
+from groupwise.jobs.promises import promise_coverage, promise_from_result, promises
 from groupwise.methods import AUTO
 from groupwise.tables import OptionError
 
@@ -62,6 +63,7 @@ def fit(
         Path | None, typer.Option("--report", help="HTML page to write as well.")
     ] = None,
     folds: options.Folds = 5,
+    coverage: options.Coverage = None,
     seed: options.Seed = 0,
     dask: Annotated[
         str | None,
@@ -106,20 +108,22 @@ def fit(
         )
         params = options.parse_params(param)
         if dask is not None:
-            if tune:
-                raise OptionError("--tune and --dask do not go together")
+            if tune or coverage is not None:
+                raise OptionError("--tune and --coverage do not go together with --dask")
             model, result = fit_folder(
                 job_options, dask, method, params, folds=folds, command=command_line()
             )
             _tell(console, model, result, out, report)
             return
+        if coverage is not None and not 0.0 < coverage < 1.0:
+            raise OptionError(f"--coverage must be between 0 and 1, got {coverage:g}")
         seconds = options.parse_time(time)
         if method is None and (params or tune):
             raise OptionError("--param and --tune are for one method: name it with --method")
         job, why = job_options.job(job_options.read())
         if method in (None, AUTO) and not params:
             print_job(console, job, why)
-            _fit_auto(console, job, seconds, folds, out, report)
+            _fit_auto(console, job, seconds, folds, out, report, coverage)
             return
         chosen = job.method(method)
         # a wrong parameter is told before the work
@@ -129,13 +133,21 @@ def fit(
         result, final = _judge(console, job, chosen, params, folds, tune)
         with warnings.catch_warnings(record=True) as told:
             model = job.fit(chosen, final)
+            if coverage is not None:
+                model = promise_coverage(job, model, coverage, n_splits=folds)
         for text in dict.fromkeys(str(warning.message) for warning in told):
             console.note(text)
         _tell(console, model, result, out, report)
 
 
 def _fit_auto(
-    console: Console, job: Job, seconds: float, folds: int, out: Path, report: Path | None
+    console: Console,
+    job: Job,
+    seconds: float,
+    folds: int,
+    out: Path,
+    report: Path | None,
+    coverage: float | None,
 ) -> None:
     """Let all methods compete, telling of each when it is done."""
     console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
@@ -143,6 +155,8 @@ def _fit_auto(
         model, result, estimate = fit_auto(
             job, time_limit=seconds, n_splits=folds, n_jobs=-1, command=command_line()
         )
+    if coverage is not None:
+        model = promise_from_result(model, result, AUTO, coverage)
     _tell(console, model, result, out, report, estimate)
 
 
@@ -165,6 +179,10 @@ def _tell(
         summary |= {"low": estimate.low, "high": estimate.high}
     units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training")
+    promised = promises(model)
+    if promised is not None:
+        console.print(f"promised:    {promised}")
+        summary |= {"promised": promised}
     console.print(f"written:     {out}" + (f", {report}" if report else ""))
     console.emit_json(
         summary
@@ -179,7 +197,7 @@ def _tell(
 
 
 def _members(model: TableModel) -> list[str]:
-    fitted: Any = model.estimator
+    fitted: Any = getattr(model.estimator, "estimator_", model.estimator)  # inside a promise
     return [member.name for member in fitted.members_]
 
 

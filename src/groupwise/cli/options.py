@@ -16,6 +16,7 @@ from groupwise.tables import LoadedTable, OptionError, TableError, read_table
 
 __all__ = [
     "OPTION_NAMES",
+    "Coverage",
     "Domain",
     "Features",
     "Folds",
@@ -99,6 +100,14 @@ Ignore = Annotated[
 ]
 Order = Annotated[
     str | None, typer.Option("--order", help="Column that orders the rows of a group (a time).")
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        "--coverage",
+        help="Also make sets of classes (intervals of shares) that hold this share of new groups: "
+        "0.9. 'predict' shows them.",
+    ),
 ]
 Folds = Annotated[int, typer.Option("--folds", min=2, help="Folds of whole groups.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of folds and models.")]

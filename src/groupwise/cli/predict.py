@@ -15,6 +15,8 @@ from groupwise.cli.console import Console, check_folder, check_overwriting, one_
 from groupwise.groups import Groups
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel
+from groupwise.jobs.promises import promised_columns
+from groupwise.jobs.reasons import reason_columns
 from groupwise.tables import OptionError, TableError, read_table, write_table
 from groupwise.tables.write import check_writable, spreadsheet_safe
 
@@ -23,6 +25,10 @@ def predict(
     model: options.ModelPath,
     table: options.TablePath,
     level: Annotated[str, typer.Option("--level", help="row or group: one line for each.")] = "row",
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Say why: features of each row, or rows of each group."),
+    ] = False,
     sql: options.Sql = None,
     out: Annotated[
         Path | None,
@@ -35,7 +41,8 @@ def predict(
     """Predict rows or groups of a table.
 
     Columns: the group, 'predicted', one probability 'p_CLASS' per class and, for rows of methods
-    that have it, 'weight': the row's part in its group's label.
+    that have it, 'weight': the row's part in its group's label. Of a model fitted with --coverage
+    also 'set', the classes it may have, or bounds of shares.
 
     Example: groupwise predict model.skops new.parquet --level group -o out.parquet
     """
@@ -47,7 +54,7 @@ def predict(
             check_folder(check_writable(out))
             check_overwriting(out, inputs=(model, table), force=force)
         fitted = load_table_model(model)
-        answers = _predict(fitted, table, sql, level)
+        answers = _predict(fitted, table, sql, level, explain=explain)
         if out is not None:
             write_table(answers, out)
             console.print(f"written:     {out}: {len(answers):,} {level}s")
@@ -80,7 +87,9 @@ def load_table_model(path: Path) -> TableModel:
     return fitted
 
 
-def _predict(model: TableModel, source: str, sql: str | None, level: str) -> pd.DataFrame:
+def _predict(
+    model: TableModel, source: str, sql: str | None, level: str, *, explain: bool
+) -> pd.DataFrame:
     column = model.supervision.group
     table = read_table(source, sql=sql, text=[column] if column else [])
     features = model.schema.conform(table.frame, name=table.name)
@@ -95,8 +104,13 @@ def _predict(model: TableModel, source: str, sql: str | None, level: str) -> pd.
         column = None
     predictions = model.predictions(features, groups)
     if level == "group":
-        return _group_lines(model, predictions, str(column))
-    return _row_lines(model, predictions, column)
+        lines = _group_lines(model, predictions, str(column))
+    else:
+        lines = _row_lines(model, predictions, column)
+    more = promised_columns(model, features, groups, level)
+    if explain:
+        more |= reason_columns(model, features, predictions, level)
+    return lines.assign(**more)
 
 
 def _row_lines(model: TableModel, predictions: Predictions, column: str | None) -> pd.DataFrame:

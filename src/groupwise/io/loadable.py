@@ -105,6 +105,11 @@ OWN = {
     "groupwise.transfer.two_stage": "TwoStageTrAdaBoostRegressor",
     "groupwise.transfer.weighted": "WeightedTransferClassifier",
     "groupwise.transfer.weighting": "AuxiliaryRatio Importance PooledRows TargetOnly TargetShare",
+    "groupwise.uncertainty.calibrated": "CalibratedGroupClassifier IsotonicScaling",
+    "groupwise.uncertainty.classifier": "ConformalGroupClassifier",
+    "groupwise.uncertainty.density_ratio": "DensityRatio",
+    "groupwise.uncertainty.quantiles": "CalibrationScores",
+    "groupwise.uncertainty.regressor": "ConformalGroupRegressor",
 }
 
 #: Estimators of scikit-learn that a model may be made of, by the module that offers them; their

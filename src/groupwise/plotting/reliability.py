@@ -29,6 +29,8 @@ class ReliabilityDisplay:
         Sum of their probabilities.
     right : array-like of shape (n_bins,)
         How many of them are right.
+    what : {"rows", "groups"}, default="rows"
+        What was counted.
 
     Attributes
     ----------
@@ -45,14 +47,15 @@ class ReliabilityDisplay:
     0.05
     """
 
-    def __init__(self, n: ArrayLike, sure: ArrayLike, right: ArrayLike):
+    def __init__(self, n: ArrayLike, sure: ArrayLike, right: ArrayLike, *, what: str = "rows"):
+        self.what = what
         self.n: NDArray[Any] = np.asarray(n, dtype=float)
         self.sure: NDArray[Any] = np.asarray(sure, dtype=float)
         self.right: NDArray[Any] = np.asarray(right, dtype=float)
         if not self.n.shape == self.sure.shape == self.right.shape:
             raise ValueError("n, sure and right must hold one entry per bin")
         if not self.n.sum():
-            raise ValueError("there are no rows")
+            raise ValueError(f"there are no {self.what}")
         self.error_ = float(np.abs(self.sure - self.right).sum() / self.n.sum())
 
     @classmethod
@@ -111,12 +114,12 @@ class ReliabilityDisplay:
         bars = np.maximum(np.stack([share - low, high - share]), 0.0)
         ax.errorbar(
             self.sure[used] / n, share, yerr=bars, fmt="o-", capsize=2,
-            label=f"rows (calibration error {self.error_:.3f})",
+            label=f"{self.what} (calibration error {self.error_:.3f})",
         )  # fmt: skip
         ax.plot([0, 1], [0, 1], color="grey", linewidth=1, zorder=0)
         ax.set(
             xlabel="probability of the predicted class",
-            ylabel="share of rows predicted right",
+            ylabel=f"share of {self.what} predicted right",
             xlim=(0, 1.02),
             ylim=(0, 1.02),
         )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from groupwise.jobs import FoldResult, Result
 from groupwise.plotting import (
+    CoverageDisplay,
     GroupScoresDisplay,
     MarginsDisplay,
     ReliabilityDisplay,
@@ -20,6 +21,7 @@ from groupwise.plotting import (
     SharesDisplay,
     SourceWeightDisplay,
 )
+from groupwise.report.promises import group_reliability, held_coverage
 
 __all__ = ["Picture", "make_pictures"]
 
@@ -108,6 +110,8 @@ def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
             ReliabilityDisplay,
             *bins,
         )
+    if not supervision.rows_labelled:
+        yield from _promises(first, best[0])
     margins = first[0].margins
     if margins is not None and margins.groups:
         yield _draw(
@@ -130,6 +134,30 @@ def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
             weights.names,
         )
         break
+
+
+def _promises(folds: list[FoldResult], name: str) -> Iterator[Picture]:
+    """How sure the method is of groups, and whether it may be."""
+    groups = group_reliability(folds) if folds[0].units.shares is None else None
+    if groups is not None:
+        yield _draw(
+            f"Reliability of group probabilities: {name}",
+            "Groups on the line are right as often as the model says.",
+            ReliabilityDisplay,
+            *groups,
+            what="groups",
+        )
+    held = held_coverage(folds)
+    if held is not None:
+        yield _draw(
+            f"Coverage promised and held: {name}",
+            f"Each fold's groups, calibrated on those of the others: {held.words}. "
+            "'groupwise fit --coverage 0.9' makes a model that gives them.",
+            CoverageDisplay,
+            held.promised,
+            held.held,
+            n_groups=held.n_groups,
+        )
 
 
 def _group_values(result: Result, best: list[str]) -> tuple[dict[str, Any], str]:

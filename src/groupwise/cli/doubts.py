@@ -1,0 +1,94 @@
+"""``groupwise doubts``: groups whose label is probably wrong."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groupwise.cli import options
+from groupwise.cli.console import (
+    Console,
+    check_folder,
+    check_overwriting,
+    command_line,
+    one_line_errors,
+    print_job,
+    visible,
+)
+from groupwise.jobs import Result
+from groupwise.jobs.promises import label_issues
+from groupwise.tables import write_table
+from groupwise.tables.write import check_writable
+
+
+def doubts(
+    table: options.TablePath,
+    group: options.Group = None,
+    label: options.Label = None,
+    kind: options.Kind = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="See 'groupwise methods'; by default the first."),
+    ] = None,
+    positive: options.Positive = None,
+    features: options.Features = None,
+    ignore: options.Ignore = None,
+    sql: options.Sql = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Table of all groups to write.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many groups to print.")] = 20,
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """List the groups whose label is probably wrong, by models that have not seen them.
+
+    A group comes first if models of the other groups believe its label least. 'issue' marks those
+    that confident learning counts as wrong.
+
+    Example: groupwise doubts sessions.parquet --group session --label kind -o doubts.csv
+    """
+    console = Console(as_json=as_json, quiet=quiet)
+    with one_line_errors():
+        if out is not None:
+            check_folder(check_writable(out))
+            check_overwriting(out, inputs=(table,), force=force)
+        job_options = options.JobOptions(
+            table=table,
+            sql=sql,
+            group=group,
+            label=options.split_names(label),
+            kind=kind,
+            positive=positive,
+            features=options.split_names(features),
+            ignore=options.split_names(ignore),
+            seed=seed,
+        )
+        job, why = job_options.job(job_options.read())
+        print_job(console, job, why)
+        chosen = job.method(method)
+        console.print(f"method:      {chosen.name} ({chosen.paper})")
+        splits = job.splits(folds)
+        found = [
+            job.run_fold(chosen, {}, split, search=False, curve=False)
+            for split in console.track(splits, "Folds of whole groups")
+        ]
+        about = job.about(command=command_line(), n_splits=len(splits))
+        issues = label_issues(Result(about, {chosen.name: found}), chosen.name)
+        console.print(
+            f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are probably wrong"
+        )
+        for line in issues.table.head(n).itertuples():
+            mark = "issue" if line.issue else ""
+            console.print(
+                visible(f"  {line.group}: {line.given}, rather {line.suggested} "
+                        f"(believed {line.proba:.2f}) {mark}").rstrip()
+            )  # fmt: skip
+        if out is not None:
+            write_table(issues.table, out)
+            console.print(f"written:     {out}: {len(issues.table):,} groups")
+        lines = issues.table.head(n).to_dict(orient="records")
+        console.emit_json({"n_issues": issues.n_issues, "groups": lines})

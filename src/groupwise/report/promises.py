@@ -1,0 +1,103 @@
+"""What a report says of how sure a method is: coverage promised and held, calibration of groups."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.jobs import FoldResult
+from groupwise.uncertainty.quantiles import CalibrationScores, class_scores
+
+__all__ = ["HeldCoverage", "group_reliability", "held_coverage"]
+
+_LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_BINS = 10
+
+
+@dataclass(frozen=True)
+class HeldCoverage:
+    """Sets or intervals of every fold's groups, calibrated on the groups of the other folds.
+
+    Attributes
+    ----------
+    promised, held, size : list of float
+        By level; the size is the mean number of classes, or the mean width of a share's interval.
+    n_groups : int
+    of_shares : bool
+    """
+
+    promised: list[float]
+    held: list[float]
+    size: list[float]
+    n_groups: int
+    of_shares: bool
+
+    @property
+    def words(self) -> str:
+        """The line for 90 %."""
+        at = self.promised.index(0.9)
+        what = (
+            f"intervals of shares {self.size[at]:.2f} wide"
+            if self.of_shares
+            else f"sets of {self.size[at]:.2f} classes"
+        )
+        return f"90 % promised, {self.held[at]:.0%} held, with {what} on average"
+
+
+def held_coverage(folds: list[FoldResult]) -> HeldCoverage | None:
+    """From what folds said of held-out groups; ``None`` where groups have no label, or are few."""
+    units = [fold.units for fold in folds]
+    of_shares = all(unit.shares is not None for unit in units)
+    if len(folds) < 2 or not (of_shares or all(unit.truth is not None for unit in units)):
+        return None
+    proba = np.concatenate([np.asarray(unit.proba, dtype=float) for unit in units])
+    fold = np.repeat(np.arange(len(units)), [len(unit.name) for unit in units])
+    score, classes = _scores(units, proba, of_shares)
+    held, size = [], []
+    for level in _LEVELS:
+        inside, large = np.empty(len(fold), bool), np.empty(len(fold))
+        for number in range(len(units)):
+            test, known = fold == number, fold != number
+            none = np.zeros(known.sum(), np.intp)
+            scores = CalibrationScores(
+                score[known], np.ones(len(none)), none, none, np.arange(len(none))
+            )
+            inside[test] = scores.keeps(score[test][None], level)
+            large[test] = _sizes(scores, classes, test, level)
+        held.append(float(inside.mean()))
+        size.append(float(large.mean()))
+    return HeldCoverage(list(_LEVELS), held, size, len(fold), of_shares)
+
+
+def _scores(
+    units: list[Any], proba: NDArray[np.float64], of_shares: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    if of_shares:
+        shares = np.concatenate([np.asarray(unit.shares, dtype=float) for unit in units])
+        return np.abs(shares - proba).max(axis=1), None
+    truth = np.concatenate([np.asarray(unit.truth) for unit in units])
+    classes = class_scores(proba, "plain")
+    return classes[np.arange(len(truth)), truth], classes
+
+
+def _sizes(
+    scores: CalibrationScores, classes: NDArray[Any] | None, test: NDArray[np.bool_], level: float
+) -> Any:
+    if classes is None:
+        half = scores.upper(np.zeros((1, 1)), np.ones((1, 1)), level)[0]
+        return min(2.0 * half, 1.0)
+    return np.sum([scores.keeps(column[None], level) for column in classes[test].T], axis=0)
+
+
+def group_reliability(folds: list[FoldResult]) -> list[NDArray[Any]] | None:
+    """Groups by the probability of their predicted class: number, sum of it, number right."""
+    units = [fold.units for fold in folds]
+    if any(unit.truth is None for unit in units):
+        return None
+    proba = np.concatenate([np.asarray(unit.proba, dtype=float) for unit in units])
+    truth = np.concatenate([np.asarray(unit.truth) for unit in units])
+    top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
+    place = np.minimum((top * _BINS).astype(int), _BINS - 1)
+    ones = np.ones(len(top))
+    return [np.bincount(place, weight, minlength=_BINS) for weight in (ones, top, right)]

@@ -1,0 +1,208 @@
+"""Any estimator inside another: fitted to some groups, and asked about those it has not seen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from groupwise._typing import Rows
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups
+from groupwise.inputs import check_groups, check_number
+from groupwise.model_selection import Splitter, split_whole_groups
+
+__all__ = ["Split", "TrainingData", "fit_part", "make_folds", "split_off", "training_data"]
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Rows in an order that depends on what they hold alone.
+
+    Folds drawn in this order are the same whatever the order of rows and the names of groups.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        As the estimator takes it.
+    groups : Groups
+        Named 0, 1, ...
+    whole : Groups
+        What no fold divides: the groups, or coarser ids.
+    position : ndarray of shape (n_groups,)
+        Of each group among those given.
+    counted : ndarray of shape (n_rows,)
+        Rows that are held out in turn; in transfer those of the target.
+    domains : ndarray of shape (n_rows,), default=None
+        Codes; the target's is 0.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    groups: Groups
+    whole: Groups
+    position: NDArray[np.intp]
+    counted: NDArray[np.bool_]
+    domains: NDArray[np.intp] | None = None
+
+    def groups_of(self, rows: NDArray[np.intp]) -> Groups:
+        """The groups of some rows, which keep their names."""
+        return Groups(self.groups.codes[rows])
+
+
+def training_data(
+    X: Any,
+    numbers: Rows,
+    y: NDArray[Any],
+    groups: Groups,
+    *,
+    keep_whole: ArrayLike | None = None,
+    domains: NDArray[np.intp] | None = None,
+    counted: NDArray[np.bool_] | None = None,
+) -> TrainingData:
+    """Put checked rows in order.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    numbers : {ndarray, sparse matrix}
+        The same as numbers, by which rows are sorted.
+    y : ndarray of shape (n_rows,) or (n_rows, n_classes)
+    groups : Groups
+    keep_whole : array-like of shape (n_rows,), default=None
+        Coarser ids that no fold may divide.
+    domains : ndarray of shape (n_rows,), default=None
+    counted : ndarray of shape (n_rows,), default=None
+        ``None``: all rows.
+    """
+    whole = None
+    if keep_whole is not None:
+        whole = check_groups(keep_whole, groups.n_rows, name="keep_whole").codes
+    key = _row_key(numbers, y)
+    least = key[np.lexsort((key, groups.codes))][groups.offsets[:-1]]
+    position = np.lexsort((groups.sizes, least))
+    rank = np.empty(groups.n_groups, dtype=np.intp)
+    rank[position] = np.arange(groups.n_groups)
+    order = np.lexsort((key, rank[groups.codes]))
+    ordered = Groups(rank[groups.codes][order])
+    if whole is not None:  # coarse ids by their first row
+        coarse = Groups(whole[order])
+        whole_ordered = Groups(coarse.spread(np.argsort(np.argsort(coarse.first_rows))))
+    return TrainingData(
+        X=_safe_indexing(X, order),
+        y=y[order],
+        groups=ordered,
+        whole=ordered if whole is None else whole_ordered,
+        position=position,
+        counted=np.ones(len(order), bool) if counted is None else counted[order],
+        domains=None if domains is None else domains[order],
+    )
+
+
+def _row_key(X: Rows, y: NDArray[Any]) -> NDArray[np.float64]:
+    """A number that differs between different rows, almost surely."""
+    rng = np.random.RandomState(0)
+    direction, gap = rng.normal(size=(2, X.shape[1]))
+    labels = y.reshape(len(y), -1).astype(float)
+    key = (labels * rng.normal(size=labels.shape[1])).sum(axis=1)
+    if issparse(X):
+        return key + np.asarray(X @ direction)
+    return key + np.where(np.isnan(X), gap, X * direction).sum(axis=1)
+
+
+def make_folds(
+    data: TrainingData,
+    cv: int | Splitter,
+    rng: np.random.RandomState,
+    *,
+    labels: NDArray[np.intp] | None = None,
+) -> list[Split]:
+    """Folds that hold every counted row out once.
+
+    Parameters
+    ----------
+    data : TrainingData
+    cv : int or splitter
+        A number is lowered where there are fewer groups.
+    rng : RandomState
+    labels : ndarray of shape (n_rows,), default=None
+        Spread over the folds evenly, one label per whole unit.
+
+    Returns
+    -------
+    splits : list of (train, test)
+    """
+    if not isinstance(cv, Splitter):
+        check_number("cv", cv, "[2, inf)", whole=True)
+        wholes = _shuffled(data, rng, labels)
+        return list(_splits(data, [wholes[start::cv] for start in range(min(cv, len(wholes)))]))
+    splits = split_whole_groups(cv, data.X, data.y, data.groups, keep_whole=data.whole.codes)
+    tested = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tested), np.arange(len(data.counted))):
+        raise ValueError(f"cv must test every row once, {cv!r} does not")
+    return [(train, test[data.counted[test]]) for train, test in splits]
+
+
+def split_off(data: TrainingData, fraction: float, rng: np.random.RandomState) -> list[Split]:
+    """One split that holds a share of the whole units out."""
+    wholes = _shuffled(data, rng, None)
+    n_test = min(max(1, round(fraction * len(wholes))), len(wholes) - 1)
+    return list(_splits(data, [wholes[:n_test]]))
+
+
+def _shuffled(
+    data: TrainingData, rng: np.random.RandomState, labels: NDArray[np.intp] | None
+) -> NDArray[np.intp]:
+    """Whole units with counted rows at random, those of a label together."""
+    wholes = np.unique(data.whole.codes[data.counted])
+    if len(wholes) < 2:
+        raise GroupDataError(
+            "there must be two groups at least, to learn from one and check on the other; there "
+            f"is one (n_samples={len(data.counted)})"
+        )
+    by = np.zeros(len(wholes)) if labels is None else labels[data.whole.first_rows][wholes]
+    return wholes[np.lexsort((rng.permutation(len(wholes)), by))]
+
+
+def _splits(data: TrainingData, folds: list[NDArray[np.intp]]) -> Iterator[Split]:
+    for wholes in folds:
+        held = np.isin(data.whole.codes, wholes)
+        yield np.flatnonzero(~held), np.flatnonzero(held & data.counted)
+
+
+def _seed(model: Any, rng: np.random.RandomState) -> None:
+    """Seeds for what has none of its own."""
+    unset = {
+        name: int(rng.randint(2**31 - 1))
+        for name, value in sorted(model.get_params().items())
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    model.set_params(**unset)
+
+
+def fit_part(
+    estimator: BaseEstimator,
+    data: TrainingData,
+    rows: NDArray[np.intp] | None,
+    rng: np.random.RandomState,
+) -> Any:
+    """Fit a clone to some of the rows (``None``: all), with their groups or domains."""
+    model: Any = clone(estimator)
+    _seed(model, rng)
+    if rows is None:
+        rows = np.arange(data.groups.n_rows)
+    options: dict[str, Any] = {}
+    if has_fit_parameter(model, "groups"):
+        options["groups"] = data.groups_of(rows)
+    if data.domains is not None:
+        model.set_params(target_domain=0)
+        options["domains"] = data.domains[rows]
+    return model.fit(_safe_indexing(data.X, rows), data.y[rows], **options)

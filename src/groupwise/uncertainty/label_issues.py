@@ -1,0 +1,171 @@
+"""Groups whose label is probably wrong."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples
+
+from groupwise._typing import Ids, MatrixLike, RandomState
+from groupwise.exceptions import GroupDataError
+from groupwise.inputs import check_groups, expecting, split_column
+from groupwise.inputs.labels import distinct_labels, one_entry_per_row
+from groupwise.model_selection import Splitter, WholeGroupKFold, split_whole_groups
+
+__all__ = ["LabelIssues", "find_label_issues", "rank_label_issues"]
+
+
+@dataclass(frozen=True)
+class LabelIssues:
+    """Groups by how little their label is believed, the least first.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One line per group: ``group``, ``rows``, ``given`` and ``suggested`` label, ``proba`` (of
+        the given label by models that have not seen the group), ``margin`` (that less the largest
+        other, each less the mean of its own class) and ``issue`` (whether confident learning counts
+        it as wrong).
+    counts : DataFrame
+        The confident joint: groups by given label (lines) and the label they confidently have.
+    """
+
+    table: pd.DataFrame
+    counts: pd.DataFrame
+
+    @property
+    def n_issues(self) -> int:
+        """How many labels are counted as wrong."""
+        return int(self.table["issue"].sum())
+
+
+def find_label_issues(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    groups: Ids = None,
+    keep_whole: ArrayLike | None = None,
+    cv: int | Splitter = 5,
+    random_state: RandomState = None,
+) -> LabelIssues:
+    r"""Rank groups by out-of-fold evidence against their labels.
+
+    Confident learning (Northcutt, Jiang and Chuang 2021), counted over groups: with
+    :math:`t_c` the mean probability of c over the groups labelled c, a group confidently has the
+    most probable class among those with :math:`p(c) \ge t_c`; where that is another than its
+    label, the label is an issue.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any of this library's for labels of groups; clones are fitted.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+        The group's label, repeated on each of its rows.
+    groups : array-like of shape (n_rows,), default=None
+        Group ids. ``None``: each row is a group (or the estimator's ``group_column`` holds them).
+    keep_whole : array-like of shape (n_rows,), default=None
+        Coarser ids that no fold may divide: a user's sessions would vouch for each other.
+    cv : int or splitter, default=5
+        A number is that of folds of whole groups, stratified unless ``keep_whole`` is given.
+    random_state : int, RandomState instance or None, default=None
+        Of the folds.
+
+    Returns
+    -------
+    issues : LabelIssues
+
+    Examples
+    --------
+    >>> from groupwise import GroupBoostClassifier
+    >>> from groupwise.datasets import make_triangle_sessions
+    >>> from groupwise.uncertainty import find_label_issues
+    >>> s = make_triangle_sessions(n_sessions=40, random_state=0)
+    >>> found = find_label_issues(
+    ...     GroupBoostClassifier(n_estimators=10), s.X, s.y, groups=s.groups, random_state=0)
+    >>> found.table.columns.tolist()
+    ['group', 'rows', 'given', 'suggested', 'proba', 'margin', 'issue']
+    """
+    X, ids = split_column(X, getattr(estimator, "group_column", None), groups)
+    encoded = check_groups(ids, _num_samples(X))
+    classes, codes = distinct_labels(one_entry_per_row(y, encoded), encoded)
+    y_group = encoded.one_per_group(codes)
+    if len(classes) < 2:
+        raise GroupDataError("y holds one class only: there is no other label a group could have")
+    rng = check_random_state(random_state)
+    stratify = keep_whole is None and isinstance(cv, int)
+    if stratify:
+        fewest = int(np.bincount(y_group).min())
+        if fewest < 2:
+            raise GroupDataError(
+                f"class {classes[np.bincount(y_group).argmin()]!r} has one group: no other group "
+                "could vouch for its label"
+            )
+        cv = WholeGroupKFold(min(int(cv), fewest), random_state=rng)  # type: ignore[arg-type]
+    splits = split_whole_groups(
+        cv, X, codes, encoded, keep_whole=keep_whole, stratify=False, random_state=rng
+    )
+    proba = np.full((encoded.n_groups, len(classes)), np.nan)
+    for train, test in splits:
+        model: Any = clone(estimator)
+        with expecting("X", f"rows that {type(model).__name__} can be fitted to"):
+            model.fit(_safe_indexing(X, train), codes[train], groups=encoded.codes[train])
+        found = model.predictions(_safe_indexing(X, test), encoded.codes[test])
+        proba[found.groups.names] = found.with_classes(np.arange(len(classes))).proba_group
+    if np.isnan(proba).any():
+        raise ValueError(f"cv must test every group, {cv!r} does not")
+    return rank_label_issues(proba, y_group, classes, encoded.names, encoded.sizes)
+
+
+def rank_label_issues(
+    proba_group: NDArray[Any],
+    y_group: NDArray[np.intp],
+    classes: NDArray[Any],
+    names: NDArray[Any],
+    sizes: NDArray[np.intp],
+) -> LabelIssues:
+    """Rank groups from probabilities by models that have not seen them.
+
+    Parameters
+    ----------
+    proba_group : ndarray of shape (n_groups, n_classes)
+    y_group : ndarray of shape (n_groups,)
+        Positions in ``classes``.
+    classes : ndarray of shape (n_classes,)
+    names, sizes : ndarray of shape (n_groups,)
+    """
+    n_groups, n_classes = proba_group.shape
+    one_hot = np.eye(n_classes)[y_group]
+    count = np.maximum(one_hot.sum(axis=0), 1.0)
+    mean = (one_hot * proba_group).sum(axis=0) / count
+    confident = np.where(proba_group >= mean, proba_group, -1.0)
+    sure = confident.max(axis=1) >= 0
+    held = np.where(sure, confident.argmax(axis=1), y_group)
+    counts = np.zeros((n_classes, n_classes), dtype=int)
+    np.add.at(counts, (y_group[sure], held[sure]), 1)
+    # classes whose probabilities run higher than others' would hide behind them
+    against = proba_group - mean
+    own = against[np.arange(n_groups), y_group]
+    others = np.where(one_hot > 0, -np.inf, against)
+    table = pd.DataFrame(
+        {
+            "group": names,
+            "rows": sizes,
+            "given": classes[y_group],
+            "suggested": classes[others.argmax(axis=1)],
+            "proba": proba_group[np.arange(n_groups), y_group],
+            "margin": own - others.max(axis=1),
+            "issue": held != y_group,
+        }
+    )
+    order = np.argsort(table["margin"].to_numpy(), kind="stable")
+    labels = pd.Index(classes, name="given")
+    return LabelIssues(
+        table.iloc[order].reset_index(drop=True),
+        pd.DataFrame(counts, index=labels, columns=pd.Index(classes, name="confident")),
+    )

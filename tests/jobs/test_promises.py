@@ -1,0 +1,123 @@
+"""Sets, reasons and doubts of tables."""
+
+import numpy as np
+import pytest
+
+from groupwise.io import load_model, save_model
+from groupwise.jobs import Job, Result, make_supervision
+from groupwise.jobs.promises import (
+    label_issues,
+    promise_coverage,
+    promise_from_result,
+    promised_columns,
+    promises,
+)
+from groupwise.jobs.reasons import reason_columns
+from groupwise.report.promises import group_reliability, held_coverage
+from groupwise.tables import TableError
+
+METHODS = {
+    "majority": "naive-logistic",
+    "proportions": "means-logistic",
+    "measure": "boosted-rows",
+    "transfer": "augmentation",
+}
+
+
+@pytest.fixture(scope="module")
+def fitted(table, columns):
+    """A job, a method and a model of it, of each kind."""
+    found = {}
+    for kind, name in METHODS.items():
+        supervision = make_supervision(kind, **columns[kind])
+        job = Job.from_table(table, supervision, wanted=["x", "z", "colour"])
+        method = job.method(name)
+        found[kind] = job, method, job.fit(method, {})
+    return found
+
+
+def result_of(job, method):
+    folds = [job.run_fold(method, {}, split, search=False, curve=False) for split in job.splits(3)]
+    return Result(job.about(), {method.name: folds})
+
+
+@pytest.mark.parametrize("kind", list(METHODS))
+def test_a_model_of_a_table_with_its_sets(kind, fitted, tmp_path):
+    job, _, model = fitted[kind]
+    with_sets = promise_coverage(job, model, 0.6, n_splits=2)
+    assert "60%" in promises(with_sets) and promises(model) is None
+    again = load_model(save_model(with_sets, tmp_path / "model.skops"))
+    groups = job.targets.groups
+    columns = {
+        level: promised_columns(again, job.features, groups, level) for level in ("row", "group")
+    }
+    if kind == "majority":
+        assert columns["row"] == {}
+        allowed = {"", "high", "low", "high | low"}
+        assert set(columns["group"]["set"]) <= allowed
+    elif kind == "proportions":
+        low, high = columns["group"]["low_n_no"], columns["group"]["high_n_no"]
+        assert (low <= high).all() and len(low) == groups.n_groups
+    else:
+        assert columns["group"] == {} and len(columns["row"]["set"]) == groups.n_rows
+    assert promised_columns(model, job.features, groups, "row") == {}
+    before = model.predictions(job.features, groups)
+    after = again.predictions(job.features, groups)
+    np.testing.assert_allclose(after.proba_group, before.proba_group, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["majority", "proportions"])
+def test_folds_that_were_run_already_calibrate_a_model(kind, fitted):
+    job, method, model = fitted[kind]
+    result = result_of(job, method)
+    with_sets = promise_from_result(model, result, method.name, 0.8)
+    assert with_sets.estimator.n_calibration_ == 24
+    assert promises(with_sets) == "about 80% of new groups drawn as these were"
+    found = promised_columns(with_sets, job.features, job.targets.groups, "group")
+    assert len(next(iter(found.values()))) == 24
+    held = held_coverage(result.methods[method.name])
+    assert held.n_groups == 24 and held.of_shares == (kind == "proportions")
+    assert "90 % promised" in held.words
+    assert np.all(np.diff(held.held) >= 0)
+    bins = group_reliability(result.methods[method.name])
+    assert bins is None if kind == "proportions" else bins[0].sum() == 24
+
+
+def test_rows_need_a_method_of_their_own(fitted):
+    job, method, model = fitted["measure"]
+    result = result_of(job, method)
+    with pytest.raises(TableError, match="needs one `method`"):
+        promise_from_result(model, result, method.name, 0.8)
+    with pytest.raises(TableError, match="no label that could be doubted"):
+        label_issues(result_of(*fitted["proportions"][:2]), METHODS["proportions"])
+    assert held_coverage(result.methods[method.name]) is None
+
+
+def test_a_wrong_label_is_doubted(table, columns):
+    frame = table.frame.copy()
+    frame.loc[frame["group"] == "g05", "kind"] = "low"  # g05 is high
+    changed = type(table)(frame, "table", "0" * 64)
+    supervision = make_supervision("majority", **columns["majority"])
+    job = Job.from_table(changed, supervision, wanted=["x", "colour"])
+    found = label_issues(result_of(job, job.method("naive-logistic")), "naive-logistic").table
+    assert found["group"].head(3).tolist().count("g05") == 1
+    first = found.set_index("group").loc["g05"]
+    assert (first["given"], first["suggested"]) == ("low", "high")
+
+
+@pytest.mark.parametrize("kind", list(METHODS))
+def test_reasons_in_a_table(kind, fitted):
+    job, _, model = fitted[kind]
+    rows = np.arange(40)
+    features, targets = job.features.iloc[rows], job.targets.take(rows)
+    predictions = model.predictions(features, targets.groups)
+    of_rows = reason_columns(model, features, predictions, "row")
+    assert len(of_rows["why"]) == 40 and any("x" in text for text in of_rows["why"])
+    of_groups = reason_columns(model, features, predictions, "group")
+    if kind in ("measure", "transfer"):
+        assert of_groups == {} and "share" not in of_rows
+    else:
+        assert len(of_groups["why"]) == 5 and of_groups["why"][0].startswith("row ")
+        total = targets.groups.sum(of_rows["share"])
+        top = predictions.proba_group.max(axis=1)
+        np.testing.assert_allclose(total, top - 0.5, atol=1e-6)

@@ -1,0 +1,84 @@
+"""Probabilities of groups before and after, and labels that are probably wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from groupwise import CalibratedGroupClassifier, GroupBoostClassifier
+from groupwise.exceptions import GroupDataError
+from groupwise.uncertainty import find_label_issues, rank_label_issues
+from groupwise.uncertainty.calibrated import IsotonicScaling
+from tests.uncertainty.conftest import make_groups
+
+
+def log_loss(proba, y):
+    return -np.mean(np.log(np.maximum(proba[np.arange(len(y)), y], 1e-9)))
+
+
+def calibration_error(proba, y, n_bins=10):
+    top, right = proba.max(axis=1), proba.argmax(axis=1) == y
+    place = np.minimum((top * n_bins).astype(int), n_bins - 1)
+    gaps = [abs((top - right)[place == b].sum()) for b in range(n_bins)]
+    return sum(gaps) / len(y)
+
+
+@pytest.mark.parametrize("n_groups", [80, 400])
+def test_overconfident_groups_are_put_right(n_groups):
+    X, y, groups = make_groups(n_groups, seed=0)
+    inner = GroupBoostClassifier("presence", n_estimators=30)  # noisy-or of a wrong model
+    clf = CalibratedGroupClassifier(inner, cv=3, random_state=0).fit(X, y, groups=groups)
+    assert isinstance(clf.scaling_, IsotonicScaling) == (n_groups >= 200)
+    X_new, y_new, g_new = make_groups(500, seed=1)
+    truth = y_new[np.unique(g_new, return_index=True)[1]]
+    before = inner.fit(X, y, groups=groups).predict_groups_proba(X_new, g_new)
+    after = clf.predict_groups_proba(X_new, g_new)
+    assert log_loss(after, truth) < log_loss(before, truth)
+    assert calibration_error(after, truth) < calibration_error(before, truth)
+    assert clf.held_out_proba_.shape == (n_groups, 2)
+
+
+def test_isotonic_curves_by_hand():
+    proba = np.column_stack([1 - np.array([0.1, 0.2, 0.8, 0.9]), [0.1, 0.2, 0.8, 0.9]])
+    scaling = IsotonicScaling.fit(proba, np.eye(2)[[0, 1, 0, 1]])
+    found = scaling.apply(proba)[:, 1]
+    assert np.allclose(found, [0.1, 0.5, 0.5, 0.9])  # pooled in the middle, half a group from 0
+    three = np.full((6, 3), 1 / 3)
+    even = IsotonicScaling.fit(three, np.eye(3)[[0, 0, 0, 1, 1, 2]]).apply(three)
+    assert np.allclose(even, [1 / 2, 1 / 3, 1 / 6])
+
+
+def test_confident_learning_by_hand():
+    proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.1, 0.9], [0.3, 0.7]])
+    # means: class 0 over the first three 0.6, class 1 over the last two 0.8
+    found = rank_label_issues(
+        proba, np.array([0, 0, 0, 1, 1]), np.array(["a", "b"]), np.arange(5), np.ones(5, int)
+    )
+    first = found.table.iloc[0]
+    assert (first["group"], first["given"], first["suggested"]) == (2, "a", "b")
+    assert found.table.set_index("group")["issue"].to_dict() == {
+        0: False, 1: False, 2: True, 3: False, 4: False,
+    }  # fmt: skip
+    assert found.n_issues == 1
+    expected = pd.DataFrame([[2, 1], [0, 1]], index=["a", "b"], columns=["a", "b"])
+    assert np.array_equal(found.counts, expected)  # the last group is sure of neither
+
+
+def test_flipped_labels_come_first(plain):
+    X, y, groups = make_groups(200, seed=5, effect=0.3)
+    flipped = np.random.RandomState(0).permutation(200)[:20]
+    wrong = np.where(np.isin(groups, flipped), 1 - y, y)
+    found = find_label_issues(plain, X, wrong, groups=groups, random_state=0)
+    first = found.table["group"].head(20)
+    assert np.isin(first, flipped).mean() > 0.6  # chance: 0.1
+    suspected = found.table["group"][found.table["issue"]]
+    assert np.isin(suspected, flipped).mean() > 0.4
+    coarse = find_label_issues(plain, X, wrong, groups=groups, keep_whole=groups // 2, cv=3)
+    assert len(coarse.table) == 200
+
+
+def test_labels_nobody_can_vouch_for(plain):
+    X, _, groups = make_groups(10, seed=0)
+    with pytest.raises(GroupDataError, match="one class only"):
+        find_label_issues(plain, X, np.zeros(len(X)), groups=groups)
+    with pytest.raises(GroupDataError, match="no other group"):
+        find_label_issues(plain, X, (groups == 3).astype(int), groups=groups)
