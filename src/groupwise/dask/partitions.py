@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.dask.memory import SpilledArray, spill
 from groupwise.exceptions import GroupDataError
-from groupwise.gbdt.targets import GroupTargets, group_target
 from groupwise.groups import Groups, show
 from groupwise.losses import GroupLoss
+from groupwise.targets import GroupTargets, group_target
 
 __all__ = ["PartitionSpec", "PartitionTargets", "as_matrix", "prepare_partition"]
 

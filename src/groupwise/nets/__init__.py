@@ -1,0 +1,1 @@
+"""Networks on group losses, trained by torch."""
