@@ -76,3 +76,7 @@ class HostPacked:
         self, values: NDArray[Any], weight: NDArray[Any], bias: NDArray[Any]
     ) -> NDArray[Any]:
         return values @ weight + bias
+
+    def like(self, sizes: NDArray[np.intp]) -> "HostPacked":
+        """Other groups in the same place."""
+        return HostPacked(sizes)

@@ -26,8 +26,8 @@ _FEW_GROUPS = 256  # of so few, sums are a product with the matrix of members
 class Packed:
     """Groups of neighbouring rows.
 
-    Values of rows have the shape (..., n_rows, k), values of groups (..., n_groups, k): rows are the
-    last axis but one, and anything before it (the members of an ensemble) is carried along.
+    Values of rows have the shape (..., n_rows, k), values of groups (..., n_groups, k): rows are
+    the last axis but one; anything before it (the members of an ensemble) is carried along.
 
     Parameters
     ----------
@@ -68,15 +68,19 @@ class Packed:
     @cached_property
     def codes(self) -> Any:
         """The group of each row, (n_rows,)."""
-        return torch.as_tensor(np.repeat(np.arange(self.n_groups), self.counts), device=self.device)
+        groups = torch.arange(self.n_groups, device=self.device)
+        return torch.repeat_interleave(groups, self.lengths, output_size=self.n_rows)
+
+    @cached_property
+    def within(self) -> Any:
+        """The place of each row in its group, (n_rows,)."""
+        starts = torch.cumsum(self.lengths, 0) - self.lengths
+        return torch.arange(self.n_rows, device=self.device) - starts[self.codes]
 
     @cached_property
     def place(self) -> Any:
         """Where a row stands in a table of (group, row), read line by line."""
-        starts = np.cumsum(self.counts) - self.counts
-        within = np.arange(self.n_rows) - np.repeat(starts, self.counts)
-        codes = np.repeat(np.arange(self.n_groups), self.counts)
-        return torch.as_tensor(codes * self.largest + within, device=self.device)
+        return self.codes * self.largest + self.within
 
     @cached_property
     def members(self) -> Any:
@@ -88,7 +92,7 @@ class Packed:
         return self.sizes.to(values.dtype)
 
     def pad(self, values: Any, fill: float) -> Any:
-        """(..., n_rows) as (..., n_groups, largest size), ``fill`` where a group has no more rows."""
+        """(..., n_rows) as (..., n_groups, largest size), filled up with ``fill``."""
         if self.equal:
             return values.reshape(*values.shape[:-1], self.n_groups, self.largest)
         table = values.new_full((*values.shape[:-1], self.n_groups * self.largest), fill)
@@ -159,6 +163,10 @@ class Packed:
             out = torch.addmm(bias.reshape(1, -1), values, flat)
             return out.reshape(-1, n_members, n_out).transpose(0, 1)
         return torch.baddbmm(bias, values, weight)
+
+    def like(self, sizes: ArrayLike) -> "Packed":
+        """Other groups on the same device."""
+        return Packed(sizes, self.device)
 
     def _by_product(self, values: Any) -> bool:
         return values.is_cuda and not self.equal and self.n_groups <= _FEW_GROUPS

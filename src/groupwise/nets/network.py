@@ -1,0 +1,166 @@
+"""An ensemble of networks as one torch module: encoder of rows, pooling, head."""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.nets.need import NEEDS_TORCH
+from groupwise.nets.packed import Packed
+from groupwise.nets.passes import encode, initial_weights, linear, pool
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+except ImportError as error:  # pragma: no cover - the test of it hides torch
+    raise ImportError(NEEDS_TORCH) from error
+
+__all__ = ["GroupNet", "Pooling"]
+
+
+class GroupNet(nn.Module):
+    """Networks from packed rows to scores of rows or of groups.
+
+    All members of the ensemble are computed in one batched product: their layers are tensors of
+    shape (n_members, n_in, n_out).
+
+    Parameters
+    ----------
+    n_features : int
+        Of a row; of the encoder's output if that is a module.
+    n_outputs : int, default=1
+        1 for two classes and for numbers, else the number of classes.
+    encoder : tuple of int or torch.nn.Module, default=(64, 64)
+        Sizes of hidden layers, or a module from rows to vectors of ``n_features`` numbers, of which
+        every member gets a copy.
+    pooling : {"mean", "max", "mean_max", "attention", "set_transformer"}, default=None
+        ``None``: the head scores rows, and a loss makes a group of them.
+    n_members : int, default=1
+    dropout : float, default=0.0
+    seed : int or list of int, default=0
+        Of the weights at the start; a list has one per member.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from groupwise.nets.network import GroupNet
+    >>> from groupwise.nets.packed import Packed
+    >>> net = GroupNet(3, encoder=(8,), pooling="attention", n_members=2)
+    >>> net(torch.zeros(5, 3), Packed([2, 3])).shape
+    torch.Size([2, 2, 1])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int = 1,
+        *,
+        encoder: Any = (64, 64),
+        pooling: str | None = None,
+        n_members: int = 1,
+        dropout: float = 0.0,
+        seed: int | list[int] = 0,
+    ):
+        super().__init__()
+        self.pooling, self.dropout, self.n_members = pooling, dropout, n_members
+        own = isinstance(encoder, nn.Module)
+        self.encoders = nn.ModuleList(deepcopy(encoder) for _ in range(n_members if own else 0))
+        seeds = seed if isinstance(seed, list) else [seed + place for place in range(n_members)]
+        members = [
+            initial_weights(
+                None if own else n_features,
+                () if own else tuple(encoder),
+                pooling,
+                n_outputs,
+                np.random.default_rng(each),
+                width=n_features,
+            )
+            for each in seeds
+        ]
+        self.weights = nn.ParameterDict(
+            {
+                name: nn.Parameter(torch.as_tensor(np.stack([each[name] for each in members])))
+                for name in members[0]
+            }
+        )
+        self.centre: Any = None
+        self.scale: Any = None
+
+    def standardise(self, centre: Any, scale: Any) -> None:
+        """Let every member see rows less its centre over its scale, (n_members, 1, n_features)."""
+        self.centre, self.scale = centre, scale
+
+    def forward(self, rows: Any, packed: Packed) -> Any:
+        """Scores of rows, or of groups where there is a pooling, (n_members, n, n_outputs)."""
+        weights: Any = dict(self.weights.items())
+        hidden = self._encode(rows, packed, weights)
+        if self.pooling is not None:
+            hidden = self._drop(pool(packed, weights, self.pooling, hidden))
+        score = linear(packed, weights, "head", hidden)
+        return score if score.dtype == torch.float64 else score.float()
+
+    def embed(self, rows: Any, packed: Packed) -> Any:
+        """Rows after the encoder, (n_members, n_rows, width)."""
+        hidden = self._encode(rows, packed, dict(self.weights.items()))
+        return hidden if hidden.ndim == 3 else hidden.expand(self.n_members, -1, -1)
+
+    def _encode(self, rows: Any, packed: Packed, weights: Any) -> Any:
+        if len(self.encoders):
+            return torch.stack([self._drop(each(rows)) for each in self.encoders])
+        if self.centre is not None:
+            rows = self._seen(rows, weights)
+        return encode(packed, weights, rows, self._drop)
+
+    def _seen(self, rows: Any, weights: Any) -> Any:
+        """Centre and scale of each member put into its first layer, so that rows stay shared."""
+        if "encoder_0_weight" not in weights:
+            return (rows - self.centre) / self.scale
+        scaled = weights["encoder_0_weight"] / self.scale.transpose(-1, -2)
+        weights["encoder_0_bias"] = weights["encoder_0_bias"] - self.centre @ scaled
+        weights["encoder_0_weight"] = scaled
+        return rows
+
+    def _drop(self, values: Any) -> Any:
+        return F.dropout(values, self.dropout, self.training) if self.dropout else values
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The weights as numpy arrays."""
+        return {name: w.detach().cpu().numpy().copy() for name, w in self.weights.items()}
+
+
+class Pooling(nn.Module):
+    """A pooling of packed vectors by itself, for networks of one's own.
+
+    Parameters
+    ----------
+    kind : {"mean", "max", "mean_max", "attention", "set_transformer"}
+    width : int
+        Of the vectors; for the set transformer a multiple of 4.
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> import torch
+    >>> from groupwise.nets.network import Pooling
+    >>> from groupwise.nets.packed import Packed
+    >>> Pooling("mean_max", 3)(torch.ones(5, 3), Packed([2, 3])).shape
+    torch.Size([2, 6])
+    """
+
+    def __init__(self, kind: str, width: int, seed: int = 0):
+        super().__init__()
+        self.kind = kind
+        drawn = initial_weights(None, (), kind, 1, np.random.default_rng(seed), width=width)
+        self.weights = nn.ParameterDict(
+            {
+                name: nn.Parameter(torch.as_tensor(value[None]))
+                for name, value in drawn.items()
+                if not name.startswith("head")
+            }
+        )
+
+    def forward(self, hidden: Any, packed: Packed) -> Any:
+        """Vectors of rows (n_rows, width) as vectors of groups (n_groups, pooled size)."""
+        return pool(packed, dict(self.weights.items()), self.kind, hidden[None])[0]
