@@ -19,7 +19,7 @@ torch_only = pytest.mark.skipif(
 @torch_only
 def test_network_loss_is_of_mean_probabilities_not_of_mean_logarithms():
     torch = pytest.importorskip("torch")
-    from groupwise.proportions.torch_training import group_loss
+    from groupwise.nets.mean_outputs import group_loss
 
     proba = np.array([[0.9, 0.1], [0.2, 0.8]])
     value = group_loss(
@@ -58,7 +58,7 @@ def test_network_without_torch_says_which_extra(monkeypatch, blobs):
             raise ImportError(name)
         return real_import(name, *args, **kwargs)
 
-    monkeypatch.delitem(sys.modules, "groupwise.proportions.torch_training", raising=False)
+    monkeypatch.delitem(sys.modules, "groupwise.nets.mean_outputs", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"groupwise\[torch\]"):
         MLPAOCClassifier().fit(blobs.X, blobs.y, groups=blobs.groups)

@@ -1,8 +1,10 @@
 """Batches of whole groups, from memory, from the device's memory, or read ahead of it."""
 
+import os
 import queue
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.nets.need import NEEDS_TORCH
-from groupwise.nets.packed import Packed
+from groupwise.nets.packed import Packed, to_device
 
 try:
     import torch
@@ -20,6 +22,7 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
 
 __all__ = ["Batch", "GroupRows", "resident", "streamed"]
 
+_MUCH = 2**24  # bytes from which several threads read
 _AHEAD = 2  # batches that are read while one is computed with
 
 
@@ -59,11 +62,22 @@ class GroupRows:
             return _into(self.X[self._positions(chosen, sizes)], out)
         if out is None:
             out = np.empty((int(sizes.sum()), *self.X.shape[1:]), self.X.dtype)
-        at = 0
-        for start, size in zip(self._starts[chosen].tolist(), sizes.tolist(), strict=True):
+        ends = np.cumsum(sizes)
+        slices = zip(
+            (ends - sizes).tolist(), self._starts[chosen].tolist(), sizes.tolist(), strict=True
+        )
+
+        def copy(piece: tuple[int, int, int]) -> None:
+            at, start, size = piece
             out[at : at + size] = self.X[start : start + size]
-            at += size
-        return out[:at]
+
+        if out[: ends[-1]].nbytes < _MUCH:
+            for piece in slices:
+                copy(piece)
+        else:  # one core does not fill the way to a GPU, nor wait for a disk well
+            with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+                list(pool.map(copy, slices))
+        return out[: ends[-1]]
 
     def _positions(self, chosen: NDArray[np.intp], sizes: NDArray[np.intp]) -> NDArray[np.intp]:
         within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -105,11 +119,11 @@ class resident:
     def _batch(self, part: NDArray[np.intp]) -> Batch:
         if len(part) == len(self.sizes) and (part[:-1] < part[1:]).all():
             if self._whole is None:
-                codes = torch.as_tensor(part, device=self.device)
+                codes = to_device(part, self.device)
                 self._whole = Batch(self.rows, Packed(self.sizes, self.device), codes)
             return self._whole
         packed = Packed(self.sizes[part], self.device)
-        codes = torch.as_tensor(part, device=self.device)
+        codes = to_device(part, self.device)
         places = packed.within + self.starts[codes][packed.codes]
         return Batch(self.rows.index_select(0, places), packed, codes)
 
@@ -146,7 +160,7 @@ class streamed:
                     torch.cuda.current_stream().wait_event(copied)
                     table.record_stream(torch.cuda.current_stream())
                 rows = _scaled(table, self.centre, self.scale, self.dtype)
-                codes = torch.as_tensor(part, device=self.device)
+                codes = to_device(part, self.device)
                 yield Batch(rows, Packed(self.sizes[part], self.device), codes)
         finally:
             stop.set()

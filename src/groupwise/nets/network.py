@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.nets.need import NEEDS_TORCH
-from groupwise.nets.packed import Packed
-from groupwise.nets.passes import encode, initial_weights, linear, pool
+from groupwise.nets.packed import Packed, TorchOps
+from groupwise.nets.passes import attention_logits, encode, initial_weights, linear, pool
 
 try:
     import torch
@@ -87,6 +87,23 @@ class GroupNet(nn.Module):
         )
         self.centre: Any = None
         self.scale: Any = None
+        self.fused: Any = None
+        self.noise: np.random.Generator | None = None  # of dropout on a CPU; None: torch's own
+
+    def fuse(self) -> None:
+        """Let torch compile what is computed of each row by itself, for large groups on a GPU.
+
+        Only for attention over an encoder of sizes. Compiling takes some ten seconds.
+        """
+        if self.pooling != "attention" or len(self.encoders):
+            raise ValueError("only attention over an encoder of sizes is compiled")
+        self.fused = torch.compile(self._rows_and_logits, dynamic=True)
+
+    def _rows_and_logits(self, rows: Any, weights: Any) -> tuple[Any, Any]:
+        if self.centre is not None:
+            rows = self._seen(rows, weights)
+        hidden = encode(TorchOps, weights, rows, self._drop)
+        return hidden, attention_logits(TorchOps, weights, hidden)
 
     def standardise(self, centre: Any, scale: Any) -> None:
         """Let every member see rows less its centre over its scale, (n_members, 1, n_features)."""
@@ -95,9 +112,14 @@ class GroupNet(nn.Module):
     def forward(self, rows: Any, packed: Packed) -> Any:
         """Scores of rows, or of groups where there is a pooling, (n_members, n, n_outputs)."""
         weights: Any = dict(self.weights.items())
-        hidden = self._encode(rows, packed, weights)
-        if self.pooling is not None:
-            hidden = self._drop(pool(packed, weights, self.pooling, hidden))
+        if self.fused is not None:
+            hidden, logits = self.fused(rows, weights)
+            share = packed.softmax(logits.float())
+            hidden = self._drop(packed.weighted_sum(share, hidden))
+        else:
+            hidden = self._encode(rows, packed, weights)
+            if self.pooling is not None:
+                hidden = self._drop(pool(packed, weights, self.pooling, hidden))
         score = linear(packed, weights, "head", hidden)
         return score if score.dtype == torch.float64 else score.float()
 
@@ -123,7 +145,15 @@ class GroupNet(nn.Module):
         return rows
 
     def _drop(self, values: Any) -> Any:
-        return F.dropout(values, self.dropout, self.training) if self.dropout else values
+        if not (self.dropout and self.training):
+            return values
+        if self.noise is None or values.device.type != "cpu":
+            return F.dropout(values, self.dropout)
+        # bytes of numpy's generator cost a fraction of torch's draws on a CPU
+        least = round(256 * self.dropout)
+        drawn = np.frombuffer(self.noise.bytes(values.numel()), np.uint8).reshape(values.shape)
+        kept = torch.as_tensor(drawn >= least).to(values.dtype)
+        return values * kept.mul_(256.0 / (256 - least))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The weights as numpy arrays."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from groupwise.nets.need import NEEDS_TORCH
 
@@ -17,13 +17,54 @@ try:
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
-__all__ = ["Packed"]
+__all__ = ["Packed", "TorchOps", "to_device"]
 
 _FEW_COLUMNS = 16  # so few are padded to tables of (group, row) rather than walked through
 _FEW_GROUPS = 256  # of so few, sums are a product with the matrix of members
 
 
-class Packed:
+def to_device(values: NDArray[Any], device: Any) -> Any:
+    """An array as a tensor, without waiting for what a GPU is doing."""
+    tensor = torch.as_tensor(values)
+    if str(device).startswith("cuda"):
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+class TorchOps:
+    """The functions of :class:`groupwise.nets.host.HostPacked` that need no groups."""
+
+    relu = staticmethod(torch.relu)
+    tanh = staticmethod(torch.tanh)
+    sigmoid = staticmethod(torch.sigmoid)
+
+    @staticmethod
+    def cat(parts: list[Any]) -> Any:
+        return torch.cat(parts, dim=-1)
+
+    @staticmethod
+    def stack(parts: list[Any]) -> Any:
+        return torch.stack(parts, dim=-1)
+
+    @staticmethod
+    def shares(values: Any) -> Any:
+        return torch.softmax(values, dim=-1)
+
+    @staticmethod
+    def linear(values: Any, weight: Any, bias: Any) -> Any:
+        """Rows (n, d) of all members alike, or (R, n, d), through layers of (R, d, h)."""
+        if len(weight) == 1:
+            rows = values if values.ndim == 2 else values[0]
+            return torch.addmm(bias[0], rows, weight[0])[None]
+        if values.ndim == 2:  # one product for all members
+            n_members, n_in, n_out = weight.shape
+            flat = weight.permute(1, 0, 2).reshape(n_in, n_members * n_out)
+            out = torch.addmm(bias.reshape(1, -1), values, flat)
+            return out.reshape(-1, n_members, n_out).transpose(0, 1)
+        return torch.baddbmm(bias, values, weight)
+
+
+class Packed(TorchOps):
     """Groups of neighbouring rows.
 
     Values of rows have the shape (..., n_rows, k), values of groups (..., n_groups, k): rows are
@@ -57,12 +98,14 @@ class Packed:
     @cached_property
     def lengths(self) -> Any:
         """Rows of each group, (n_groups,)."""
-        return torch.as_tensor(self.counts, device=self.device)
+        return to_device(self.counts, self.device)
 
     @cached_property
     def sizes(self) -> Any:
         """The same as floats of double precision, (n_groups, 1)."""
         kind = torch.float32 if str(self.device).startswith("mps") else torch.float64
+        if self.largest == 1:
+            return torch.ones(self.n_groups, 1, dtype=kind, device=self.device)
         return self.lengths.to(kind)[:, None]
 
     @cached_property
@@ -131,38 +174,9 @@ class Packed:
     def weighted_sum(self, weight: Any, values: Any) -> Any:
         """Sum of rows times their weights, (..., n_rows, 1), over each group."""
         if self._by_product(values):
-            share = torch.where(self.members, weight.transpose(-1, -2), 0.0)
-            return share.to(values.dtype) @ values
+            share = weight.transpose(-1, -2).to(values.dtype)
+            return torch.where(self.members, share, 0.0) @ values
         return self.sum(weight * values)
-
-    # The same few functions as groupwise.nets.host.HostPacked, so that passes are written once.
-    relu = staticmethod(torch.relu)
-    tanh = staticmethod(torch.tanh)
-    sigmoid = staticmethod(torch.sigmoid)
-
-    @staticmethod
-    def cat(parts: list[Any]) -> Any:
-        return torch.cat(parts, dim=-1)
-
-    @staticmethod
-    def stack(parts: list[Any]) -> Any:
-        return torch.stack(parts, dim=-1)
-
-    @staticmethod
-    def shares(values: Any) -> Any:
-        return torch.softmax(values, dim=-1)
-
-    def linear(self, values: Any, weight: Any, bias: Any) -> Any:
-        """Rows (n, d) of all members alike, or (R, n, d), through layers of (R, d, h)."""
-        if len(weight) == 1:
-            rows = values if values.ndim == 2 else values[0]
-            return torch.addmm(bias[0], rows, weight[0])[None]
-        if values.ndim == 2:  # one product for all members
-            n_members, n_in, n_out = weight.shape
-            flat = weight.permute(1, 0, 2).reshape(n_in, n_members * n_out)
-            out = torch.addmm(bias.reshape(1, -1), values, flat)
-            return out.reshape(-1, n_members, n_out).transpose(0, 1)
-        return torch.baddbmm(bias, values, weight)
 
     def like(self, sizes: ArrayLike) -> "Packed":
         """Other groups on the same device."""
@@ -192,10 +206,10 @@ class Packed:
         return values.shape[-1] <= _FEW_COLUMNS and table <= 8 * self.n_rows + 100_000
 
     def _segments(self, values: Any, kind: str) -> Any:
-        rows_first = values.movedim(-2, 0)
-        flat = rows_first.reshape(self.n_rows, -1).contiguous()
-        found = torch.segment_reduce(flat, kind, lengths=self.lengths, axis=0, unsafe=True)
-        return found.reshape(self.n_groups, *rows_first.shape[1:]).movedim(0, -2)
+        lengths = self.lengths.expand(*values.shape[:-2], self.n_groups).contiguous()
+        return torch.segment_reduce(
+            values.contiguous(), kind, lengths=lengths, axis=values.ndim - 2, unsafe=True
+        )
 
 
 class _Sum(torch.autograd.Function):

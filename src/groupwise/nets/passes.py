@@ -18,6 +18,7 @@ __all__ = [
     "N_HEADS",
     "POOLINGS",
     "attention",
+    "attention_logits",
     "encode",
     "initial_weights",
     "leave_one_out",
@@ -80,10 +81,11 @@ def pool(packed: Any, weights: Weights, kind: str, hidden: Any) -> Any:
 
 def attention(packed: Any, weights: Weights, hidden: Any) -> Any:
     """Gated attention of Ilse et al. (2018), eq. (9): shares of a group's rows, one per row."""
-    return packed.softmax(_attention_logits(packed, weights, hidden))
+    return packed.softmax(attention_logits(packed, weights, hidden))
 
 
-def _attention_logits(packed: Any, weights: Weights, hidden: Any) -> Any:
+def attention_logits(packed: Any, weights: Weights, hidden: Any) -> Any:
+    """Before the softmax over a group's rows, (..., n_rows, 1)."""
     both = linear(packed, weights, "attention_gate", hidden)
     half = both.shape[-1] // 2
     gated = packed.tanh(both[..., :half]) * packed.sigmoid(both[..., half:])
@@ -182,7 +184,7 @@ def _max_without(packed: Any, hidden: Any) -> Any:
 
 def _attention_without(packed: Any, weights: Weights, hidden: Any) -> Any:
     """By subtraction; for a group's most attended row, whose share may be all of it, anew."""
-    logits = _attention_logits(packed, weights, hidden)
+    logits = attention_logits(packed, weights, hidden)
     share = packed.softmax(logits)
     top = packed.spread(packed.max(share))
     first = (share == top) & (packed.spread(packed.sum((share == top) * 1.0)) == 1)

@@ -329,6 +329,7 @@ def train(
         kept = run.best_epoch.astype(np.intp)
     else:
         kept = np.full(len(task.train), run.n_done, np.intp)
+    network.noise = None
     network.eval()
     history = {name: values for name, values in run.history.items() if values}
     return history, kept
@@ -344,7 +345,9 @@ def _epochs(
     known = _Known(task, settings)
     every = max(1, settings.epochs // _CHECKPOINTS)
     for epoch in range(run.n_done, settings.epochs):
-        torch.manual_seed(settings.seed + epoch)  # so that a continued training draws the same
+        # so that a continued training draws the same
+        torch.manual_seed(settings.seed + epoch)
+        run.network.noise = np.random.Generator(np.random.SFC64([settings.seed, epoch, 1]))
         run.network.train()
         batches = known.epoch_parts(epoch)
         total: Any = 0.0
