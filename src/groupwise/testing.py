@@ -40,6 +40,7 @@ _PACKAGES = (
     "transfer",
     "gbdt",
     "incontext",
+    "nets",
     "auto",
 )
 
