@@ -93,7 +93,7 @@ def fit_networks(
     centre, scale = (None, None) if own else (middle, spread)
     by_fold = [(np.zeros_like(middle), np.ones_like(spread))] * n_folds
     raw = is_raw(prepared.X)
-    if not own and (raw or n_folds > 1):
+    if not own and (raw or not train_group.all()):
         by_fold = [_fold_moments(prepared, line, middle, spread, raw) for line in train_group]
         first, second = (np.stack(part)[members][:, None] for part in zip(*by_fold, strict=True))
         network.standardise(
