@@ -129,7 +129,7 @@ def test_without_a_row_is_the_pooling_of_the_others(kind, sharp, sizes):
     by_torch, _ = scores_of(Packed(sizes), tensors(weights), kind, torch.tensor(hidden), True)
     np.testing.assert_allclose(by_torch, found, rtol=1e-8, atol=1e-10)
     starts = np.cumsum(sizes) - sizes
-    for group, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+    for start, size in zip(starts, sizes, strict=True):
         for row in range(start, start + size):
             others = np.delete(np.arange(start, start + size), row - start)
             if size == 1:

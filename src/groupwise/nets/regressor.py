@@ -153,8 +153,8 @@ class GroupNetRegressor(BaseGroupNet, BaseGroupRegressor):
     def _in_units(self, prepared: Prepared) -> Prepared:
         """Measure means of groups from their mean, in units of their spread."""
         known = prepared.data.y_row[prepared.data.groups.first_rows]
-        spread = float(known.std())
-        return replace(prepared, shift=float(known.mean()), unit=spread if spread > 0 else 1.0)
+        middle, spread = float(known.mean()), float(known.std())
+        return replace(prepared, shift=middle, unit=spread or abs(middle) or 1.0)
 
     def fit(
         self,
