@@ -11,6 +11,7 @@ from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
 from groupwise.nets.losses import SessionSoftmax
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed
+from groupwise.nets.passes import standardise
 from groupwise.nets.training import one_cycle, train_step
 
 PLAIN = {"device": "cpu", "random_state": 0, "dropout": 0.0, "n_members": 1}
@@ -59,7 +60,7 @@ def test_groups_of_one_are_a_plain_network():
     plain = [p for p in net.parameters() if p.ndim == 1]
     optimiser = torch.optim.AdamW([{"params": decayed}, {"params": plain, "weight_decay": 0.0}],
                                   weight_decay=1e-2)  # fmt: skip
-    rows = torch.tensor((X - X.mean(axis=0)) / X.std(axis=0)).float()
+    rows = torch.tensor(standardise(X, X.mean(axis=0), X.std(axis=0))).float()
     for epoch in range(epochs):
         for group in optimiser.param_groups:
             group["lr"] = one_cycle(epoch, epochs, 2e-3)
@@ -76,7 +77,8 @@ def test_without_layers_it_is_logistic_regression():
     y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
     settings = {**PLAIN, "alpha": 0.0, "epochs": 300, "learning_rate": 0.1}
     model = GroupNetClassifier(encoder=(), **settings).fit(X, y, groups=np.arange(80))
-    wanted = LogisticRegression(C=1e8).fit(X, y).decision_function(X)
+    seen = standardise(X, X.mean(axis=0), X.std(axis=0))
+    wanted = LogisticRegression(C=1e8).fit(seen, y).decision_function(seen)
     np.testing.assert_allclose(model.decision_function(X), wanted, atol=1e-2)
 
 
@@ -193,7 +195,7 @@ def test_the_rate_rises_and_falls():
 def test_numbers_of_rows_come_from_totals():
     rng = np.random.default_rng(6)
     X, groups = rng.normal(size=(120, 2)), np.repeat(np.arange(40), 3)
-    y_row = 3.0 * X[:, 0] + 10.0
+    y_row = 3.0 * standardise(X, X.mean(axis=0), X.std(axis=0))[:, 0] + 10.0
     encoded = Groups(groups)
     total = encoded.spread(encoded.sum(y_row))
     settings = {**PLAIN, "alpha": 0.0, "epochs": 300, "learning_rate": 0.05}

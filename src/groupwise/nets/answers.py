@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.nets.host import HostPacked
-from groupwise.nets.passes import attention, encode, leave_one_out, linear, pool
+from groupwise.nets.passes import attention, encode, leave_one_out, linear, pool, standardise
 
 __all__ = ["NetEnsemble", "group_blocks", "scores_of"]
 
@@ -71,7 +71,7 @@ class NetEnsemble:
 
         def block(rows: NDArray[Any], sizes: Any) -> tuple[Any, Any]:
             packed = HostPacked(sizes)
-            standard = (rows.astype(np.float64) - self.centre) / self.scale
+            standard = standardise(rows.astype(np.float64), self.centre, self.scale)
             return attention(packed, weights, encode(packed, weights, standard)).mean(0), None
 
         return collect(X, groups, block)[0][:, 0]
@@ -80,7 +80,7 @@ class NetEnsemble:
         self, weights: dict[str, NDArray[Any]], rows: NDArray[Any], sizes: Any, asked: bool
     ) -> tuple[Any, Any]:
         packed = HostPacked(sizes)
-        standard = (rows.astype(np.float64) - self.centre) / self.scale
+        standard = standardise(rows.astype(np.float64), self.centre, self.scale)
         hidden = encode(packed, weights, standard)
         return scores_of(packed, weights, self.pooling, hidden, asked)
 

@@ -15,7 +15,7 @@ from groupwise.nets.batches import GroupRows
 from groupwise.nets.losses import PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
-from groupwise.nets.rows import is_raw, moments
+from groupwise.nets.rows import moments
 from groupwise.nets.torch_answers import EncoderEnsemble
 from groupwise.nets.training import Settings, Task, choose_device, train
 from groupwise.targets import group_target
@@ -76,7 +76,6 @@ def fit_networks(
         )
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
-    middle, spread = moments(prepared.X)  # refuses what is not finite
     network = GroupNet(
         _width(model, prepared, device) if own else prepared.X.shape[1],
         prepared.n_outputs,
@@ -90,18 +89,10 @@ def fit_networks(
     with torch.no_grad():
         bias = torch.as_tensor(np.stack(start)[members], dtype=torch.float32)
         network.weights["head_bias"].copy_(bias[:, None, :])
-    centre, scale = (None, None) if own else (middle, spread)
-    by_fold = [(np.zeros_like(middle), np.ones_like(spread))] * n_folds
-    raw = is_raw(prepared.X)
-    if not own and (raw or not train_group.all()):
-        by_fold = [_fold_moments(prepared, line, middle, spread, raw) for line in train_group]
-        first, second = (np.stack(part)[members][:, None] for part in zip(*by_fold, strict=True))
-        network.standardise(
-            torch.as_tensor(first, device=device).float(),
-            torch.as_tensor(second, device=device).float(),
-        )
-        if raw:
-            centre = scale = None
+    folds = [moments(prepared.X, _rows_of(prepared, line)) for line in train_group]
+    centre, scale = (np.stack(part)[:, None] for part in zip(*folds, strict=True))
+    if n_folds == 1:
+        centre, scale = centre[0, 0], scale[0, 0]
     rows = GroupRows(prepared.X, prepared.data.groups)
     weight_row = prepared.data.weight_row
     task = Task(
@@ -112,8 +103,8 @@ def fit_networks(
         train_group[members],
         None if valid_group is None else valid_group[members],
         None if weight_row is None else weight_row[prepared.data.groups.order],
-        centre,
-        scale,
+        None if own else centre,
+        None if own else scale,
     )
     settings = Settings(
         epochs=model.epochs,
@@ -136,10 +127,8 @@ def fit_networks(
     fitted = []
     for fold in range(n_folds):
         mine = members == fold
-        first, second = by_fold[fold]
-        total = (first, second) if raw else (middle + first * spread, spread * second)
         ensemble_of_fold = NetEnsemble(
-            {name: value[mine] for name, value in weights.items()}, model.pooling, *total
+            {name: value[mine] for name, value in weights.items()}, model.pooling, *folds[fold]
         )
         fitted.append(Fitted(ensemble_of_fold, device, history, int(n_epochs[mine].max())))
     return fitted
@@ -188,12 +177,6 @@ def _start(model: BaseGroupNet, prepared: Prepared, line: NDArray[Any]) -> NDArr
     return logit(share[1:]) if data.n_classes == 2 else np.log(share)
 
 
-def _fold_moments(
-    prepared: Prepared, line: NDArray[Any], middle: Any, spread: Any, raw: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Mean and spread of a fold's training rows; in units of all rows, unless these stay as is."""
-    if line.all():
-        return (middle, spread) if raw else (np.zeros_like(middle), np.ones_like(spread))
-    rows = np.flatnonzero(line[prepared.data.groups.codes] > 0)
-    mean, deviation = moments(prepared.X[rows])
-    return (mean, deviation) if raw else ((mean - middle) / spread, deviation / spread)
+def _rows_of(prepared: Prepared, line: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """The rows a fold learns from; ``None``: all."""
+    return None if line.all() else line[prepared.data.groups.codes] > 0

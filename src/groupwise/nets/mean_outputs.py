@@ -18,7 +18,7 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
 
 from groupwise.nets.packed import to_device
 
-__all__ = ["group_batches", "group_loss", "initial_layers", "train_mean_outputs"]
+__all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
 GroupBatch = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
@@ -46,23 +46,22 @@ def group_batches(
     return list(zip(parts, np.split(rows, ends), np.split(place, ends), strict=True))
 
 
-def group_loss(
-    score: torch.Tensor,
-    place: torch.Tensor,
-    counts: torch.Tensor,
-    sizes: torch.Tensor,
-    loss: str,
-) -> torch.Tensor:
-    """The loss of ``MLPAOCClassifier`` for a batch, as a torch scalar."""
-    proba = torch.softmax(score, dim=1)
-    if score.is_cuda:  # sums by position would be in no fixed order; rows without a place add none
-        member = place == torch.arange(len(counts), device=place.device)[:, None]
-        sums = member.to(proba.dtype) @ proba
-    else:
-        sums = torch.zeros_like(counts).index_add(0, place, proba)
+def loss_and_slope(
+    mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The loss of ``MLPAOCClassifier`` and its derivative by the groups' mean probabilities.
+
+    Parameters
+    ----------
+    mean, counts : tensor of shape (n_groups, n_classes)
+    sizes : tensor of shape (n_groups, 1)
+    loss : {"cross_entropy", "squared"}
+    """
     if loss == "squared":
-        return (((sums - counts) ** 2).sum(dim=1) / sizes).sum()
-    return -(counts * torch.log(torch.clamp(sums / sizes[:, None], min=1e-30))).sum()
+        error = mean * sizes - counts
+        return (error.square() / sizes).sum(), 2.0 * error
+    inside = torch.clamp(mean, min=1e-30)
+    return -torch.xlogy(counts, inside).sum(), -counts / inside
 
 
 def train_mean_outputs(
@@ -82,7 +81,8 @@ def train_mean_outputs(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     network = _MeanOutputs(X, groups, counts_group, layers, loss, learning_rate, alpha, device)
     run = _on_gpu if device.startswith("cuda") else _step_by_step
-    history = run(network, batches)
+    with torch.no_grad():
+        history = run(network, batches)
     arrays = [p.detach().cpu().numpy().astype(float) for p in network.parameters]
     return list(zip(arrays[::2], arrays[1::2], strict=True)), history / groups.n_rows
 
@@ -102,8 +102,9 @@ class _MeanOutputs:
         device: str,
     ):
         self.device, self.loss, self.groups = device, loss, groups
+        self.places = torch.arange(groups.n_groups + 1, device=device)[:, None]
         self.rows, self.counts = self.tensor(X), self.tensor(counts_group)
-        self.sizes = self.tensor(groups.sizes.astype(float))
+        self.sizes = self.tensor(groups.sizes.astype(float)[:, None])
         self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
         on_gpu = device.startswith("cuda")
         # the decay of Adam (not of AdamW) is the gradient of the penalty alpha / 2 |weights|^2
@@ -128,16 +129,28 @@ class _MeanOutputs:
         sizes: torch.Tensor,
         n_rows: Any,
     ) -> torch.Tensor:
-        """One step of Adam on a batch; the batch's loss."""
-        hidden = self.rows.index_select(0, rows)
-        for k in range(0, len(self.parameters) - 2, 2):
-            hidden = torch.relu(torch.addmm(self.parameters[k + 1], hidden, self.parameters[k]))
-        score = torch.addmm(self.parameters[-1], hidden, self.parameters[-2])
-        value = group_loss(score, place, counts, sizes, self.loss)
-        self.optimiser.zero_grad(set_to_none=True)
-        (value / n_rows).backward()
+        """One step of Adam on a batch; the batch's loss.
+
+        The derivatives are written out: a third of the kernels that torch's own would launch.
+        """
+        layers = list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
+        inputs = [self.rows.index_select(0, rows)]
+        for weight, bias in layers[:-1]:
+            inputs.append(torch.relu(torch.addmm(bias, inputs[-1], weight)))
+        proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
+        # sums in a fixed order; rows that are there to fill the batch have a place of no group
+        member = (place == self.places[: len(counts)]) / sizes
+        mean = member @ proba
+        value, slope = loss_and_slope(mean, counts, sizes, self.loss)
+        above = member.T @ (slope / n_rows)
+        above = torch.ops.aten._softmax_backward_data(above, proba, 1, proba.dtype)
+        for at in range(len(layers) - 1, -1, -1):
+            weight, bias = layers[at]
+            weight.grad, bias.grad = inputs[at].T @ above, above.sum(0)
+            if at:
+                above = (above @ weight.T) * (inputs[at] > 0)
         self.optimiser.step()
-        return value.detach()
+        return value
 
 
 def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
@@ -162,11 +175,9 @@ def _on_gpu(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArr
     """The same steps as one recorded graph, replayed batch after batch.
 
     A step on so few rows is all launching of kernels; a replayed graph launches them at once.
-    Batches are filled up to one shape: rows with a place of no group, groups with counts of zero.
+    Batches are filled up to one shape: rows with a place of no group, groups with counts of zero
+    (and a last line that holds the number of rows).
     """
-    nothing = torch.zeros_like(network.counts[:1])
-    network.counts = torch.cat([network.counts, nothing])
-    network.sizes = torch.cat([network.sizes, torch.ones_like(network.sizes[:1])])
     history, replay = [], None
     for epoch in batches:
         if replay is None:
@@ -182,23 +193,29 @@ def _record(
     most_groups = max(len(part) for part, _, _ in epoch)
     most_rows = int(np.sort(groups.sizes)[-most_groups:].sum())
 
+    counts_group = network.counts.cpu().numpy()
+    n_classes = counts_group.shape[1]
+
     def filled(epoch: list[GroupBatch]) -> list[torch.Tensor]:
-        rows = np.zeros((len(epoch), most_rows), np.int64)
-        place = np.full((len(epoch), most_rows), most_groups, np.int64)
-        chosen = np.full((len(epoch), most_groups), groups.n_groups, np.int64)
+        rows = np.zeros((len(epoch), 2, most_rows), np.int32)
+        rows[:, 1] = most_groups
+        known = np.zeros((len(epoch), most_groups + 1, n_classes + 1), np.float32)
+        known[:, :, n_classes] = 1.0
         for at, (part, members, within) in enumerate(epoch):
-            rows[at, : len(members)], place[at, : len(members)] = members, within
-            chosen[at, : len(part)] = part
-        n_rows = np.array([len(members) for _, members, _ in epoch], np.float32)
-        return [to_device(each, network.device) for each in (rows, place, chosen, n_rows)]
+            rows[at, 0, : len(members)], rows[at, 1, : len(members)] = members, within
+            known[at, : len(part), :n_classes] = counts_group[part]
+            known[at, : len(part), n_classes] = groups.sizes[part]
+            known[at, most_groups, n_classes] = len(members)
+        return [to_device(each, network.device) for each in (rows, known)]
 
     held = filled(epoch)
     at = torch.zeros(1, dtype=torch.long, device=network.device)
     total = torch.zeros((), device=network.device)
 
     def one() -> None:
-        rows, place, chosen, n_rows = (each.index_select(0, at)[0] for each in held)
-        value = network.step(rows, place, network.counts[chosen], network.sizes[chosen], n_rows)
+        rows, known = (each.index_select(0, at)[0] for each in held)
+        counts, sizes = known[:most_groups, :n_classes], known[:most_groups, n_classes:]
+        value = network.step(rows[0], rows[1], counts, sizes, known[most_groups, n_classes])
         total.add_(value)
         at.add_(1)
 
@@ -214,12 +231,11 @@ def _record(
     at.zero_()
     with torch.cuda.graph(graph):
         one()
-    with torch.no_grad():  # back to the start
-        for parameter, start in zip(network.parameters, before, strict=True):
-            parameter.copy_(start)
-        for state in network.optimiser.state.values():
-            for value in state.values():
-                value.zero_()
+    for parameter, start in zip(network.parameters, before, strict=True):  # back to the start
+        parameter.copy_(start)
+    for state in network.optimiser.state.values():
+        for value in state.values():
+            value.zero_()
 
     def replay(epoch: list[GroupBatch]) -> torch.Tensor:
         for buffer, values in zip(held, filled(epoch), strict=True):

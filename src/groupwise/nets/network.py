@@ -85,8 +85,6 @@ class GroupNet(nn.Module):
                 for name in members[0]
             }
         )
-        self.centre: Any = None
-        self.scale: Any = None
         self.fused: Any = None
         self.noise: np.random.Generator | None = None  # of dropout on a CPU; None: torch's own
 
@@ -100,17 +98,15 @@ class GroupNet(nn.Module):
         self.fused = torch.compile(self._rows_and_logits, dynamic=True)
 
     def _rows_and_logits(self, rows: Any, weights: Any) -> tuple[Any, Any]:
-        if self.centre is not None:
-            rows = self._seen(rows, weights)
         hidden = encode(TorchOps, weights, rows, self._drop)
         return hidden, attention_logits(TorchOps, weights, hidden)
 
-    def standardise(self, centre: Any, scale: Any) -> None:
-        """Let every member see rows less its centre over its scale, (n_members, 1, n_features)."""
-        self.centre, self.scale = centre, scale
-
     def forward(self, rows: Any, packed: Packed) -> Any:
-        """Scores of rows, or of groups where there is a pooling, (n_members, n, n_outputs)."""
+        """Scores of rows, or of groups where there is a pooling, (n_members, n, n_outputs).
+
+        Rows are (n_rows, ...), or (n_folds, n_rows, n_features) where every so many members see
+        them in units of their own.
+        """
         weights: Any = dict(self.weights.items())
         if self.fused is not None:
             hidden, logits = self.fused(rows, weights)
@@ -131,18 +127,10 @@ class GroupNet(nn.Module):
     def _encode(self, rows: Any, packed: Packed, weights: Any) -> Any:
         if len(self.encoders):
             return torch.stack([self._drop(each(rows)) for each in self.encoders])
-        if self.centre is not None:
-            rows = self._seen(rows, weights)
-        return encode(packed, weights, rows, self._drop)
-
-    def _seen(self, rows: Any, weights: Any) -> Any:
-        """Centre and scale of each member put into its first layer, so that rows stay shared."""
-        if "encoder_0_weight" not in weights:
-            return (rows - self.centre) / self.scale
-        scaled = weights["encoder_0_weight"] / self.scale.transpose(-1, -2)
-        weights["encoder_0_bias"] = weights["encoder_0_bias"] - self.centre @ scaled
-        weights["encoder_0_weight"] = scaled
-        return rows
+        hidden = encode(packed, weights, rows, self._drop)
+        if hidden.ndim == 3 and len(hidden) < self.n_members:  # no layers, and folds of their own
+            return hidden.repeat_interleave(self.n_members // len(hidden), dim=0)
+        return hidden
 
     def _drop(self, values: Any) -> Any:
         if not (self.dropout and self.training):

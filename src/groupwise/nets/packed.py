@@ -61,6 +61,14 @@ class TorchOps:
             flat = weight.permute(1, 0, 2).reshape(n_in, n_members * n_out)
             out = torch.addmm(bias.reshape(1, -1), values, flat)
             return out.reshape(-1, n_members, n_out).transpose(0, 1)
+        if len(values) < len(weight):  # one product for the members of each fold
+            n_folds, (n_in, n_out) = len(values), weight.shape[1:]
+            parts = weight.reshape(n_folds, -1, n_in, n_out).transpose(1, 2)
+            flat = torch.baddbmm(
+                bias.reshape(n_folds, 1, -1), values, parts.reshape(n_folds, n_in, -1)
+            )
+            out = flat.reshape(n_folds, values.shape[1], -1, n_out).transpose(1, 2)
+            return out.reshape(len(weight), values.shape[1], n_out)
         return torch.baddbmm(bias, values, weight)
 
 

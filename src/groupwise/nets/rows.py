@@ -1,6 +1,5 @@
 """Rows on their way to the device: arrays, memory-mapped arrays, folders of embeddings."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -141,14 +140,12 @@ def row_shape(X: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in X.shape[1:])
 
 
-def blocks(X: Any) -> Iterator[NDArray[Any]]:
-    """All rows, so many at a time."""
-    for start in range(0, len(X), _BLOCK):
-        yield np.asarray(X[start : start + _BLOCK], dtype=np.float64)
-
-
-def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def moments(
+    X: Any, chosen: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation of each feature (1 where it is constant), in one reading.
+
+    ``chosen`` says which rows count; all are looked at.
 
     Raises
     ------
@@ -156,13 +153,18 @@ def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         If a number is missing or infinite; the message names the row.
     """
     n_seen, mean, square = 0, np.zeros(X.shape[1:]), np.zeros(X.shape[1:])
-    for part in blocks(X):
+    for start in range(0, len(X), _BLOCK):
+        part = np.asarray(X[start : start + _BLOCK], dtype=np.float64)
         lost = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1)
         if lost.any():
             raise GroupDataError(
-                f"X must be finite; row {n_seen + int(np.argmax(lost))} holds a missing or "
+                f"X must be finite; row {start + int(np.argmax(lost))} holds a missing or "
                 "infinite number"
             )
+        if chosen is not None:
+            part = part[chosen[start : start + _BLOCK]]
+        if len(part) == 0:
+            continue
         total = n_seen + len(part)
         step = part.mean(axis=0) - mean
         square += ((part - part.mean(axis=0)) ** 2).sum(axis=0)

@@ -9,7 +9,7 @@ from groupwise.nets.answers import NetEnsemble, collect, scores_of
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed
-from groupwise.nets.passes import attention, encode
+from groupwise.nets.passes import attention, encode, standardise
 
 try:
     import torch
@@ -78,7 +78,7 @@ def scores_on(
 
     def block(part: NDArray[Any], sizes: Any) -> tuple[Any, Any]:
         packed = Packed(sizes, device)
-        table = (torch.as_tensor(part, device=device).float() - centre) / scale
+        table = standardise(torch.as_tensor(part, device=device).float(), centre, scale)
         hidden = encode(packed, weights, table)
         return _arrays(scores_of(packed, weights, ensemble.pooling, hidden, rows))
 

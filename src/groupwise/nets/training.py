@@ -1,5 +1,6 @@
 """Training many networks at once: members of an ensemble, folds of a cross-validation, or both."""
 
+import importlib.util
 import json
 import logging
 import math
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise.exceptions import GroupDataError
 from groupwise.files import atomic_write
 from groupwise.nets.batches import Batch, GroupRows, resident, streamed
 from groupwise.nets.losses import PackedLoss
@@ -30,6 +32,7 @@ __all__ = ["NetProgress", "Settings", "Task", "choose_device", "one_cycle", "tra
 logger = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 20_000  # a batch has about so many, unless batch_groups says
+_MANY_ROWS = 10**9  # in all steps of a training together, from which compiling pays
 _CHECKPOINTS = 20  # written in the course of a training
 
 
@@ -322,6 +325,8 @@ def train(
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
     if path is not None and path.exists():
         run.load(path, mark)
+    if _pays_to_fuse(network, task, settings):
+        network.fuse()
     with _seeded():
         _epochs(run, task, settings, callbacks, lambda: path and run.save(path, mark))
     if task.valid is not None and run.best:
@@ -329,10 +334,18 @@ def train(
         kept = run.best_epoch.astype(np.intp)
     else:
         kept = np.full(len(task.train), run.n_done, np.intp)
-    network.noise = None
+    network.noise = network.fused = None
     network.eval()
     history = {name: values for name, values in run.history.items() if values}
     return history, kept
+
+
+def _pays_to_fuse(network: GroupNet, task: Task, settings: Settings) -> bool:
+    """Whether a training is long enough for compiling, which takes some ten seconds."""
+    fits = network.pooling == "attention" and not len(network.encoders)
+    n_rows = task.rows.groups.n_rows * settings.epochs * network.n_members
+    has_compiler = importlib.util.find_spec("triton") is not None
+    return fits and settings.device.startswith("cuda") and n_rows > _MANY_ROWS and has_compiler
 
 
 def _epochs(
@@ -473,13 +486,15 @@ def _parts_of(chosen: NDArray[np.intp], sizes: NDArray[np.intp]) -> list[NDArray
 
 def open_rows(task: Task, device: str, dtype: Any) -> Any:
     """Rows on the device as a whole where they fit, else read ahead of it."""
-    X = task.rows.X
-    if isinstance(X, FolderRows | np.memmap):
-        return streamed(task.rows, device, dtype, task.centre, task.scale)
-    if device.startswith("cuda"):
-        free, _ = torch.cuda.mem_get_info(torch.device(device))
-        if X.size * (dtype.itemsize + 8) > free // 2:  # as they are, and on the way there
-            return streamed(task.rows, device, dtype, task.centre, task.scale)
+    X, on_gpu = task.rows.X, device.startswith("cuda")
+    free = torch.cuda.mem_get_info(torch.device(device))[0] if on_gpu else 0
+    on_disk = isinstance(X, FolderRows | np.memmap)
+    n_folds = 1 if task.centre is None or task.centre.ndim == 1 else len(task.centre)
+    held = int(np.prod(X.shape)) * (n_folds * dtype.itemsize + 8)  # and on the way there
+    if on_disk or (on_gpu and held > free // 2):
+        if n_folds > 1:
+            raise GroupDataError("folds are trained at once on rows that fit into memory")
+        return streamed(task.rows, device, dtype, task.centre, task.scale, keep=free // 4)
     return resident(task.rows, device, dtype, task.centre, task.scale)
 
 
