@@ -23,6 +23,7 @@ def drawn_weights(kind, seed=0, sharp=1.0):
         for at in range(N_MEMBERS)
     ]
     weights = {name: np.stack([m[name] for m in members]).astype(float) for name in members[0]}
+    weights["head_weight"] = np.random.default_rng(seed).normal(size=weights["head_weight"].shape)
     if "attention_out_weight" in weights:
         weights["attention_out_weight"] *= sharp
     return weights

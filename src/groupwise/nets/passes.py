@@ -220,7 +220,7 @@ def initial_weights(
     """Weights of one network at the start, without the axis of members.
 
     Hidden layers as He et al. (2015), all others with a standard deviation of one over the root of
-    their inputs; biases are zero.
+    their inputs; biases are zero, and so is the head: training starts from a constant score.
 
     Parameters
     ----------
@@ -259,5 +259,5 @@ def initial_weights(
             out[f"{name}_points"] = drawn.astype(np.float32)
         for part in ("query", "key", "value", "out"):
             layer(f"return_{part}", width, width)
-    layer("head", pooled_size(pooling, width), n_outputs)
+    layer("head", pooled_size(pooling, width), n_outputs, gain=0.0)
     return out
