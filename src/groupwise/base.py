@@ -185,8 +185,12 @@ class GroupMixin:
                 )
             if about_groups:
                 warn_lost(f"this {type(self).__name__} was fitted with groups and is asked without")
-        rows = check_rows(self, X)
+        rows = self._check_rows(X)
         return rows, check_groups(groups, _num_samples(rows))
+
+    def _check_rows(self, X: MatrixLike) -> Rows:
+        """Features that a fitted estimator is asked about."""
+        return check_rows(self, X)
 
     @abstractmethod
     def _predictions(self, rows: Rows, groups: Groups) -> Any:

@@ -116,6 +116,7 @@ _BOOST = "groupwise.gbdt:GroupBoostClassifier"
 _WEIGHTED = "groupwise.transfer:WeightedTransferClassifier"
 _IN_CONTEXT = "groupwise.incontext:InContextClassifier"
 _NETWORK = "a network trained on made-up tables (as Hollmann et al. 2023), for group labels"
+_NETS = "groupwise.nets:GroupNetClassifier"
 _LOGISTIC = "sklearn.linear_model:LogisticRegression"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
@@ -130,6 +131,11 @@ _ROWS = {"estimator": "sklearn.ensemble:HistGradientBoostingClassifier"}
 def _boosting(loss: str) -> dict[str, str]:
     """Objects, so that ``--param loss__gamma=2`` and ``--param trees__max_depth=4`` reach them."""
     return {"loss": f"groupwise.losses:{loss}", "trees": "groupwise.boosting:HistTrees"}
+
+
+def _network(loss: str, pooling: str | None = None) -> dict[str, Any]:
+    """Five members; fewer epochs than the default, on tables that are compared."""
+    return {"loss": f"groupwise.losses:{loss}", "pooling": pooling, "epochs": 150}
 
 
 # The first that applies to the rows, classes and measure is taken when no method is named: one that
@@ -158,6 +164,10 @@ METHODS: tuple[Method, ...] = (
            explains=False),
     Method("majority", "dissimilarity", "groupwise.presence:DissimilarityClassifier",
            "Cheplygina, Tax and Loog 2015", n_classes=2, max_rows=5000, explains=False),
+    Method("majority", "network", _NETS, "networks on cross-entropy of rows and of mean scores",
+           _network("SessionSoftmaxLoss"), needs="torch", max_rows=20_000),
+    Method("majority", "network-pooled", _NETS, "networks on means and largest values of vectors",
+           _network("SessionSoftmaxLoss", "mean_max"), needs="torch", max_rows=20_000),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
            _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
@@ -201,6 +211,12 @@ METHODS: tuple[Method, ...] = (
            {"rule": "any"}, n_classes=2),
     Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000),
     Method("presence", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
+    Method("presence", "network", _NETS, "networks on the noisy-or of rows",
+           _network("NoisyOrLoss"), n_classes=2, needs="torch", max_rows=20_000),
+    Method("presence", "network-pooled", _NETS, "networks on means and largest values of vectors",
+           _network("SessionSoftmaxLoss", "mean_max"), needs="torch", max_rows=20_000),
+    Method("presence", "network-attention", _NETS, "gated attention, Ilse et al. 2018",
+           _network("SessionSoftmaxLoss", "attention"), needs="torch", max_rows=20_000),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -226,6 +242,8 @@ METHODS: tuple[Method, ...] = (
            max_rows=3000),
     Method("proportions", "mlp", "groupwise.proportions:MLPAOCClassifier",
            "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
+    Method("proportions", "network", _NETS, "networks on the likelihood of the counts",
+           _network("CountLikelihoodLoss"), needs="torch", max_rows=20_000),
     Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
            max_rows=5000),
     Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",

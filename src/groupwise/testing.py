@@ -41,6 +41,7 @@ _PACKAGES = (
     "transfer",
     "gbdt",
     "incontext",
+    "nets",
     "auto",
     "uncertainty",
 )

@@ -17,27 +17,18 @@ torch_only = pytest.mark.skipif(
 
 
 @torch_only
-def test_network_loss_is_of_mean_probabilities_not_of_mean_logarithms():
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared"])
+def test_network_loss_is_of_mean_probabilities_and_has_the_right_slope(loss):
     torch = pytest.importorskip("torch")
-    from groupwise.proportions.torch_training import group_loss
+    from groupwise.nets.mean_outputs import loss_and_slope
 
-    proba = np.array([[0.9, 0.1], [0.2, 0.8]])
-    value = group_loss(
-        torch.log(torch.tensor(proba)),
-        torch.tensor([0, 0]),
-        torch.tensor([[1.0, 1.0]], dtype=torch.float64),
-        torch.tensor([2.0], dtype=torch.float64),
-        "cross_entropy",
-    )
-    assert float(value) == pytest.approx(-np.log(0.55) - np.log(0.45))
-    squared = group_loss(
-        torch.log(torch.tensor(proba)),
-        torch.tensor([0, 0]),
-        torch.tensor([[1.0, 1.0]], dtype=torch.float64),
-        torch.tensor([2.0], dtype=torch.float64),
-        "squared",
-    )
-    assert float(squared) == pytest.approx(2 * 0.1**2 / 2)
+    mean = torch.tensor([[0.55, 0.45]], dtype=torch.float64, requires_grad=True)
+    counts, sizes = torch.tensor([[1.0, 1.0]]).double(), torch.tensor([[2.0]]).double()
+    value, slope = loss_and_slope(mean, counts, sizes, loss)
+    by_hand = -np.log(0.55) - np.log(0.45) if loss == "cross_entropy" else 2 * 0.1**2 / 2
+    assert float(value.detach()) == pytest.approx(by_hand)
+    value.backward()
+    np.testing.assert_allclose(slope.detach(), mean.grad)
 
 
 @torch_only
@@ -58,7 +49,7 @@ def test_network_without_torch_says_which_extra(monkeypatch, blobs):
             raise ImportError(name)
         return real_import(name, *args, **kwargs)
 
-    monkeypatch.delitem(sys.modules, "groupwise.proportions.torch_training", raising=False)
+    monkeypatch.delitem(sys.modules, "groupwise.nets.mean_outputs", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"groupwise\[torch\]"):
         MLPAOCClassifier().fit(blobs.X, blobs.y, groups=blobs.groups)

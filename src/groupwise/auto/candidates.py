@@ -61,6 +61,15 @@ _NUMBERS = (
         search={"width": (0.5, 2.0), "gamma1": (0.01, 1.0)},
         max_rows=3000,
     ),
+    Method(
+        "number",
+        "network",
+        "groupwise.nets:GroupNetRegressor",
+        "networks on squared error of the groups' means",
+        {"epochs": 150},
+        needs="torch",
+        max_rows=20_000,
+    ),
 )
 
 

@@ -16,11 +16,16 @@ from groupwise.dask.inputs import DelayedRows
 from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
-from groupwise.gbdt.classifier import combine_scores, resolve_rule, score_by_group
-from groupwise.gbdt.targets import group_target, known_codes
 from groupwise.groups import Groups, show
 from groupwise.inputs import class_codes, class_shares
 from groupwise.losses import GroupLoss, get_loss
+from groupwise.targets import (
+    combine_scores,
+    group_target,
+    known_codes,
+    resolve_rule,
+    score_by_group,
+)
 
 __all__ = ["DaskGroupBoostClassifier"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.dask.memory import SpilledArray, spill
 from groupwise.exceptions import GroupDataError
-from groupwise.gbdt.targets import GroupTargets, group_target
 from groupwise.groups import Groups, show
 from groupwise.inputs.rows import LARGEST_WEIGHT, refuse_size
 from groupwise.losses import GroupLoss
+from groupwise.targets import GroupTargets, group_target
 
 __all__ = ["PartitionSpec", "PartitionTargets", "as_matrix", "prepare_partition"]
 

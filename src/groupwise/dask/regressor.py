@@ -16,10 +16,10 @@ from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostRegressor
 from groupwise.gbdt.regressor import get_number_loss
-from groupwise.gbdt.targets import mean_of_rows
 from groupwise.groups import Groups, show
 from groupwise.inputs import check_choice, group_means, group_numbers, group_totals
 from groupwise.losses import GroupLoss
+from groupwise.targets import mean_of_rows
 
 __all__ = ["DaskGroupBoostRegressor"]
 

@@ -22,10 +22,10 @@ from groupwise.gbdt.rounds import (
     boost,
     get_engine,
 )
-from groupwise.gbdt.targets import GroupTargets
 from groupwise.inputs import check_choice, check_flag, check_number, split_column
 from groupwise.losses import GroupLoss
 from groupwise.model_selection import WholeGroupShuffleSplit
+from groupwise.targets import GroupTargets
 
 __all__ = [
     "BaseGroupBoost",

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
@@ -13,18 +12,21 @@ from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
 from groupwise.gbdt.rounds import Callback, GroupTrees
-from groupwise.gbdt.targets import (
+from groupwise.groups import Groups
+from groupwise.losses import LOSSES, GroupLoss, get_loss
+from groupwise.rules import Rule
+from groupwise.targets import (
     GroupTargets,
     check_class_targets,
     check_known_targets,
+    combine_scores,
     group_target,
     known_codes,
+    resolve_rule,
+    score_by_group,
 )
-from groupwise.groups import Groups
-from groupwise.losses import LOSSES, GroupLoss, get_loss
-from groupwise.rules import Rule, get_rule
 
-__all__ = ["GroupBoostClassifier", "combine_scores", "resolve_rule", "score_by_group"]
+__all__ = ["GroupBoostClassifier"]
 
 
 class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
@@ -268,36 +270,3 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
         tags.classifier_tags.multi_class = not getattr(loss, "binary", False)
         return tags
-
-
-def resolve_rule(rule: str | Rule | None, loss: GroupLoss) -> Rule | None:
-    """The rule by which rows decide for their group; ``None`` where the loss does."""
-    return loss.default_rule if rule is None else get_rule(rule)
-
-
-def combine_scores(
-    score_row: NDArray[Any], groups: Groups, loss: GroupLoss, rule: Rule | None
-) -> NDArray[Any]:
-    """Probability of each class for each group, (n_groups, n_classes), from scores of rows."""
-    if rule is None:
-        return loss.proba_groups(score_row, groups)
-    return rule.combine(loss.proba(score_row), groups)
-
-
-def score_by_group(proba_group: NDArray[Any], target_group: NDArray[Any]) -> NDArray[Any]:
-    """How well each group is predicted.
-
-    Parameters
-    ----------
-    proba_group : ndarray of shape (n_groups, n_classes)
-    target_group : ndarray of shape (n_groups,) or (n_groups, n_classes)
-        Class codes or shares.
-
-    Returns
-    -------
-    score : ndarray of shape (n_groups,)
-        1 where the class is right, else 0; for shares 1 less the total variation distance.
-    """
-    if target_group.ndim == 2:
-        return 1.0 - 0.5 * np.abs(proba_group - target_group).sum(axis=1)
-    return (proba_group.argmax(axis=1) == target_group).astype(float)

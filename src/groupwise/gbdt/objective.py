@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike
 
 from groupwise._typing import Ids
 from groupwise.gbdt.rounds import GroupObjective
-from groupwise.gbdt.targets import codes_and_classes, group_target, mean_of_rows
 from groupwise.inputs import check_groups
 from groupwise.losses import GroupLoss, GroupMeanLoss, get_loss
+from groupwise.targets import codes_and_classes, group_target, mean_of_rows
 
 __all__ = ["objective"]
 

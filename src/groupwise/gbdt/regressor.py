@@ -11,10 +11,10 @@ from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
 from groupwise.gbdt.rounds import Callback, GroupTrees
-from groupwise.gbdt.targets import GroupTargets, check_known_targets, check_number_targets
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice
 from groupwise.losses import GroupLoss, GroupMeanLoss
+from groupwise.targets import GroupTargets, check_known_targets, check_number_targets
 
 __all__ = ["GroupBoostRegressor", "get_number_loss"]
 

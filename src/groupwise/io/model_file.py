@@ -61,7 +61,12 @@ def save_model(model: Any, path: str | Path, *, result: str | None = None) -> Pa
     import skops.io  # slow to load, and most commands need no model
 
     with atomic_write(path) as part:
-        skops.io.dump(model, part)
+        try:
+            skops.io.dump(model, part)
+        except (RuntimeError, TypeError) as error:  # what has no state: a torch module
+            raise ModelFileError(
+                f"{path}: this {type(model).__name__} cannot be a model file: {error}"
+            ) from error
         with zipfile.ZipFile(part, "a") as file:
             try:
                 check_tree(json.loads(file.read(_SCHEMA)), frozenset(file.namelist()))

@@ -1,6 +1,5 @@
 """AOC-ANN: a neural network whose summed outputs are fitted to what is known of groups."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
-from groupwise.groups import Groups
 from groupwise.inputs import ShareRows, check_choice, check_number, dense
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.probabilities import RowProba
@@ -62,8 +60,9 @@ class MLPAOCClassifier(BaseProportionsClassifier):
     Notes
     -----
     Needs torch (the extra ``groupwise[torch]``) to fit. With ``groups=None`` the cross-entropy is
-    that of an ordinary classifier. Rows are standardised inside. On a GPU sums over groups are
-    added in no fixed order, and the same seed gives the same model to rounding only.
+    that of an ordinary classifier. Rows are standardised inside. On a GPU the steps are replayed
+    from a recorded graph. :class:`~groupwise.nets.GroupNetClassifier` is the larger relative, with
+    ensembles, poolings and other losses.
 
     References
     ----------
@@ -115,20 +114,22 @@ class MLPAOCClassifier(BaseProportionsClassifier):
             check_number("hidden_layer_sizes", size, "[1, inf)", whole=True)
 
     def _learn(self, data: ShareRows) -> RowProba:
-        from groupwise.proportions.torch_training import train_network
+        from groupwise.nets.mean_outputs import group_batches, initial_layers, train_mean_outputs
 
         rng = check_random_state(self.random_state)
         rows = dense(data.X)
         self._centre = rows.mean(axis=0)
         self._scale = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
         sizes = [rows.shape[1], *self.hidden_layer_sizes, data.n_classes]
-        self.layers_, loss = train_network(
+        layers = initial_layers(sizes, rng)
+        epochs = (group_batches(data.groups, self.batch_groups, rng) for _ in range(self.epochs))
+        self.layers_, loss = train_mean_outputs(
             (rows - self._centre) / self._scale,
             data.groups,
             data.counts_group,
-            initial_layers(sizes, rng),
+            layers,
             loss=self.loss,
-            batches=(batches(data.groups, self.batch_groups, rng) for _ in range(self.epochs)),
+            batches=epochs,
             learning_rate=self.learning_rate,
             alpha=self.alpha,
             device=self.device,
@@ -140,14 +141,6 @@ class MLPAOCClassifier(BaseProportionsClassifier):
         return RowProba.of_scores(forward(self.layers_, (dense(X) - self._centre) / self._scale))
 
 
-def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
-    """Weights of He et al. (2015): standard deviation sqrt(2 / inputs); biases zero."""
-    return [
-        (np.sqrt(2.0 / n_in) * rng.normal(size=(n_in, n_out)), np.zeros(n_out))
-        for n_in, n_out in pairwise(sizes)
-    ]
-
-
 def forward(layers: Layers, X: NDArray[Any]) -> NDArray[Any]:
     """Scores before the softmax."""
     hidden = X
@@ -155,18 +148,3 @@ def forward(layers: Layers, X: NDArray[Any]) -> NDArray[Any]:
         hidden = np.maximum(hidden @ weights + bias, 0.0)
     weights, bias = layers[-1]
     return hidden @ weights + bias
-
-
-def batches(
-    groups: Groups, batch_groups: int, rng: np.random.RandomState
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
-    """Random batches of whole groups: their codes, their rows, each row's place in the batch."""
-    order = rng.permutation(groups.n_groups)
-    parts = np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
-    out = []
-    for part in parts:
-        sizes = groups.sizes[part]
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = groups.order[np.repeat(groups.offsets[part], sizes) + within]
-        out.append((part, rows, np.repeat(np.arange(len(part)), sizes)))
-    return out

@@ -1,4 +1,4 @@
-"""Checked training data of the boosters: rows, and what the loss is told of their groups."""
+"""Checked training data of boosters and networks: rows and what a loss is told of groups."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +26,7 @@ from groupwise.inputs import (
     is_table,
 )
 from groupwise.losses import BoundLoss, GroupLoss
+from groupwise.rules import Rule, get_rule
 
 __all__ = [
     "GroupTargets",
@@ -33,9 +34,12 @@ __all__ = [
     "check_known_targets",
     "check_number_targets",
     "codes_and_classes",
+    "combine_scores",
     "group_target",
     "known_codes",
     "mean_of_rows",
+    "resolve_rule",
+    "score_by_group",
 ]
 
 
@@ -207,3 +211,36 @@ def group_target(
         counts = np.bincount(cell, minlength=groups.n_groups * n_classes)
         return counts.reshape(-1, n_classes) / groups.sizes[:, None]
     return y_row[groups.first_rows]
+
+
+def resolve_rule(rule: str | Rule | None, loss: GroupLoss) -> Rule | None:
+    """The rule by which rows decide for their group; ``None`` where the loss does."""
+    return loss.default_rule if rule is None else get_rule(rule)
+
+
+def combine_scores(
+    score_row: NDArray[Any], groups: Groups, loss: GroupLoss, rule: Rule | None
+) -> NDArray[Any]:
+    """Probability of each class for each group, (n_groups, n_classes), from scores of rows."""
+    if rule is None:
+        return loss.proba_groups(score_row, groups)
+    return rule.combine(loss.proba(score_row), groups)
+
+
+def score_by_group(proba_group: NDArray[Any], target_group: NDArray[Any]) -> NDArray[Any]:
+    """How well each group is predicted.
+
+    Parameters
+    ----------
+    proba_group : ndarray of shape (n_groups, n_classes)
+    target_group : ndarray of shape (n_groups,) or (n_groups, n_classes)
+        Class codes or shares.
+
+    Returns
+    -------
+    score : ndarray of shape (n_groups,)
+        1 where the class is right, else 0; for shares 1 less the total variation distance.
+    """
+    if target_group.ndim == 2:
+        return 1.0 - 0.5 * np.abs(proba_group - target_group).sum(axis=1)
+    return (proba_group.argmax(axis=1) == target_group).astype(float)

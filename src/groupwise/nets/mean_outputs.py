@@ -1,0 +1,249 @@
+"""Training of AOC-ANN: a network whose mean outputs are fitted to shares of groups."""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.groups import Groups
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover - the test of it hides torch
+    raise ImportError(
+        "MLPAOCClassifier needs torch to fit: the extra groupwise[torch] brings it"
+    ) from error
+
+from groupwise.nets.packed import to_device
+
+__all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
+
+Layers = list[tuple[NDArray[Any], NDArray[Any]]]
+GroupBatch = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+
+
+def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
+    """Weights of He et al. (2015): standard deviation sqrt(2 / inputs); biases zero."""
+    return [
+        (np.sqrt(2.0 / n_in) * rng.normal(size=(n_in, n_out)), np.zeros(n_out))
+        for n_in, n_out in pairwise(sizes)
+    ]
+
+
+def group_batches(
+    groups: Groups, batch_groups: int, rng: np.random.RandomState
+) -> list[GroupBatch]:
+    """Random batches of whole groups: their codes, their rows, each row's place in the batch."""
+    order = rng.permutation(groups.n_groups)
+    parts = np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
+    sizes = groups.sizes[order]
+    within = np.arange(groups.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = groups.order[np.repeat(groups.offsets[order], sizes) + within]
+    place = np.repeat(np.concatenate([np.arange(len(part)) for part in parts]), sizes)
+    ends = np.cumsum([groups.sizes[part].sum() for part in parts])[:-1]
+    return list(zip(parts, np.split(rows, ends), np.split(place, ends), strict=True))
+
+
+def loss_and_slope(
+    mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The loss of ``MLPAOCClassifier`` and its derivative by the groups' mean probabilities.
+
+    Parameters
+    ----------
+    mean, counts : tensor of shape (n_groups, n_classes)
+    sizes : tensor of shape (n_groups, 1)
+    loss : {"cross_entropy", "squared"}
+    """
+    if loss == "squared":
+        error = mean * sizes - counts
+        return (error.square() / sizes).sum(), 2.0 * error
+    inside = torch.clamp(mean, min=1e-30)
+    return -torch.xlogy(counts, inside).sum(), -counts / inside
+
+
+def train_mean_outputs(
+    X: NDArray[Any],
+    groups: Groups,
+    counts_group: NDArray[Any],
+    layers: Layers,
+    *,
+    loss: str,
+    batches: Iterable[list[GroupBatch]],
+    learning_rate: float,
+    alpha: float,
+    device: str | None,
+) -> tuple[Layers, NDArray[Any]]:
+    """Train from the given layers; returns NumPy layers and the loss per row of each epoch."""
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    network = _MeanOutputs(X, groups, counts_group, layers, loss, learning_rate, alpha, device)
+    run = _on_gpu if device.startswith("cuda") else _step_by_step
+    with torch.no_grad():
+        history = run(network, batches)
+    arrays = [p.detach().cpu().numpy().astype(float) for p in network.parameters]
+    return list(zip(arrays[::2], arrays[1::2], strict=True)), history / groups.n_rows
+
+
+class _MeanOutputs:
+    """Rows, counts, layers and Adam on a device."""
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        groups: Groups,
+        counts_group: NDArray[Any],
+        layers: Layers,
+        loss: str,
+        learning_rate: float,
+        alpha: float,
+        device: str,
+    ):
+        self.device, self.loss, self.groups = device, loss, groups
+        self.places = torch.arange(groups.n_groups + 1, device=device)[:, None]
+        self.rows, self.counts = self.tensor(X), self.tensor(counts_group)
+        self.sizes = self.tensor(groups.sizes.astype(float)[:, None])
+        self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
+        on_gpu = device.startswith("cuda")
+        # the decay of Adam (not of AdamW) is the gradient of the penalty alpha / 2 |weights|^2
+        self.optimiser = torch.optim.Adam(
+            [
+                {"params": self.parameters[::2], "weight_decay": alpha},
+                {"params": self.parameters[1::2], "weight_decay": 0.0},
+            ],
+            lr=learning_rate,
+            capturable=on_gpu,
+            fused=on_gpu,
+        )
+
+    def tensor(self, values: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        return torch.as_tensor(values, dtype=dtype, device=self.device)
+
+    def step(
+        self,
+        rows: torch.Tensor,
+        place: torch.Tensor,
+        counts: torch.Tensor,
+        sizes: torch.Tensor,
+        n_rows: Any,
+    ) -> torch.Tensor:
+        """One step of Adam on a batch; the batch's loss.
+
+        The derivatives are written out: a third of the kernels that torch's own would launch.
+        """
+        layers = list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
+        inputs = [self.rows.index_select(0, rows)]
+        for weight, bias in layers[:-1]:
+            inputs.append(torch.relu(torch.addmm(bias, inputs[-1], weight)))
+        proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
+        # sums in a fixed order; rows that are there to fill the batch have a place of no group
+        member = (place == self.places[: len(counts)]) / sizes
+        mean = member @ proba
+        value, slope = loss_and_slope(mean, counts, sizes, self.loss)
+        above = member.T @ (slope / n_rows)
+        above = torch.ops.aten._softmax_backward_data(above, proba, 1, proba.dtype)
+        for at in range(len(layers) - 1, -1, -1):
+            weight, bias = layers[at]
+            weight.grad, bias.grad = inputs[at].T @ above, above.sum(0)
+            if at:
+                above = (above @ weight.T) * (inputs[at] > 0)
+        self.optimiser.step()
+        return value
+
+
+def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
+    history = []
+    for epoch in batches:
+        total = 0.0
+        for part, members, place in epoch:
+            chosen = network.tensor(part, torch.long)
+            value = network.step(
+                network.tensor(members, torch.long),
+                network.tensor(place, torch.long),
+                network.counts[chosen],
+                network.sizes[chosen],
+                len(members),
+            )
+            total += float(value)
+        history.append(total)
+    return np.array(history)
+
+
+def _on_gpu(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
+    """The same steps as one recorded graph, replayed batch after batch.
+
+    A step on so few rows is all launching of kernels; a replayed graph launches them at once.
+    Batches are filled up to one shape: rows with a place of no group, groups with counts of zero
+    (and a last line that holds the number of rows).
+    """
+    history, replay = [], None
+    for epoch in batches:
+        if replay is None:
+            replay = _record(network, epoch)
+        history.append(replay(epoch))
+    return torch.stack(history).cpu().numpy().astype(float)
+
+
+def _record(
+    network: _MeanOutputs, epoch: list[GroupBatch]
+) -> Callable[[list[GroupBatch]], torch.Tensor]:
+    groups = network.groups
+    most_groups = max(len(part) for part, _, _ in epoch)
+    most_rows = int(np.sort(groups.sizes)[-most_groups:].sum())
+
+    counts_group = network.counts.cpu().numpy()
+    n_classes = counts_group.shape[1]
+
+    def filled(epoch: list[GroupBatch]) -> list[torch.Tensor]:
+        rows = np.zeros((len(epoch), 2, most_rows), np.int32)
+        rows[:, 1] = most_groups
+        known = np.zeros((len(epoch), most_groups + 1, n_classes + 1), np.float32)
+        known[:, :, n_classes] = 1.0
+        for at, (part, members, within) in enumerate(epoch):
+            rows[at, 0, : len(members)], rows[at, 1, : len(members)] = members, within
+            known[at, : len(part), :n_classes] = counts_group[part]
+            known[at, : len(part), n_classes] = groups.sizes[part]
+            known[at, most_groups, n_classes] = len(members)
+        return [to_device(each, network.device) for each in (rows, known)]
+
+    held = filled(epoch)
+    at = torch.zeros(1, dtype=torch.long, device=network.device)
+    total = torch.zeros((), device=network.device)
+
+    def one() -> None:
+        rows, known = (each.index_select(0, at)[0] for each in held)
+        counts, sizes = known[:most_groups, :n_classes], known[:most_groups, n_classes:]
+        value = network.step(rows[0], rows[1], counts, sizes, known[most_groups, n_classes])
+        total.add_(value)
+        at.add_(1)
+
+    before = [p.detach().clone() for p in network.parameters]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):  # kernels are chosen and the state of Adam is made
+        for _ in range(3):
+            at.zero_()
+            one()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    at.zero_()
+    with torch.cuda.graph(graph):
+        one()
+    for parameter, start in zip(network.parameters, before, strict=True):  # back to the start
+        parameter.copy_(start)
+    for state in network.optimiser.state.values():
+        for value in state.values():
+            value.zero_()
+
+    def replay(epoch: list[GroupBatch]) -> torch.Tensor:
+        for buffer, values in zip(held, filled(epoch), strict=True):
+            buffer.copy_(values)
+        at.zero_()
+        total.zero_()
+        for _ in epoch:
+            graph.replay()
+        return total.clone()
+
+    return replay

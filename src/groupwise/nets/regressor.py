@@ -1,0 +1,219 @@
+"""Networks trained on means or totals of groups."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.base import BaseGroupRegressor, NumberPredictions
+from groupwise.groups import Groups
+from groupwise.inputs import check_choice
+from groupwise.losses import GroupLoss, GroupMeanLoss
+from groupwise.nets.base import BaseGroupNet, Callback, Prepared
+from groupwise.targets import GroupTargets, check_number_targets
+
+__all__ = ["GroupNetRegressor"]
+
+
+class GroupNetRegressor(BaseGroupNet, BaseGroupRegressor):
+    r"""An ensemble of networks trained on known means or totals of groups.
+
+    Rows have numbers that nobody saw; of each group their mean or their total is known. Without
+    ``pooling`` the networks give every row a number, by squared error of the groups' means times
+    the groups' sizes. With one they give the group its mean.
+
+    Parameters
+    ----------
+    target : {"mean", "total"}, default="mean"
+        What ``y`` says of a group, and what :meth:`predict_groups` predicts.
+    loss : {"squared_error"} or GroupMeanLoss, default="squared_error"
+        ``GroupMeanLoss(delta=2.0)`` counts errors of a group's mean beyond 2 linearly.
+    pooling : {"mean", "max", "mean_max", "attention", "set_transformer"}, default=None
+    encoder : tuple of int or torch.nn.Module, default=(64, 64)
+    n_members : int, default=5
+    epochs : int, default=200
+    batch_groups : int, default=None
+    learning_rate : float, default=2e-3
+    alpha : float, default=1e-2
+    dropout : float, default=0.25
+    max_norm : float, default=None
+    early_stopping : bool, default=False
+    n_iter_no_change : int, default=10
+    validation_fraction : float, default=0.2
+    half_precision : bool, default=False
+    device : str, default=None
+    checkpoint : str, default=None
+    group_column : str, default=None
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        All as in :class:`GroupNetClassifier`.
+
+    Attributes
+    ----------
+    loss_ : GroupMeanLoss
+    target_ : str
+    ensemble_ : NetEnsemble
+    history_ : dict
+    n_iter_ : int
+    device_ : str
+    row_shape_ : tuple of int
+    n_groups_ : int
+        All as in :class:`GroupNetClassifier`.
+
+    Notes
+    -----
+    With a pooling f, a row's number is :math:`m f(G) - (m - 1) f(G \setminus j)`: the total of its
+    group less the total of the others. For the mean of vectors and a linear head that is the number
+    of the row by itself; the numbers of a group need not add up to its total for other poolings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from groupwise import Groups
+    >>> from groupwise.nets import GroupNetRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(20), 3)
+    >>> total = Groups(groups).spread(Groups(groups).sum(X[:, 0]))
+    >>> reg = GroupNetRegressor("total", epochs=20, n_members=2, random_state=0)
+    >>> reg = reg.fit(X, total, groups=groups)
+    >>> reg.predict(X).shape, reg.predict_groups(X, groups=groups).shape
+    ((60,), (20,))
+    """
+
+    unit_: float
+    shift_: float
+
+    def __init__(
+        self,
+        target: str = "mean",
+        *,
+        loss: str | GroupMeanLoss = "squared_error",
+        pooling: str | None = None,
+        encoder: Any = (64, 64),
+        n_members: int = 5,
+        epochs: int = 200,
+        batch_groups: int | None = None,
+        learning_rate: float = 2e-3,
+        alpha: float = 1e-2,
+        dropout: float = 0.25,
+        max_norm: float | None = None,
+        early_stopping: bool = False,
+        n_iter_no_change: int = 10,
+        validation_fraction: float = 0.2,
+        half_precision: bool = False,
+        device: str | None = None,
+        checkpoint: str | None = None,
+        group_column: str | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            pooling=pooling,
+            encoder=encoder,
+            n_members=n_members,
+            epochs=epochs,
+            batch_groups=batch_groups,
+            learning_rate=learning_rate,
+            alpha=alpha,
+            dropout=dropout,
+            max_norm=max_norm,
+            early_stopping=early_stopping,
+            n_iter_no_change=n_iter_no_change,
+            validation_fraction=validation_fraction,
+            half_precision=half_precision,
+            device=device,
+            checkpoint=checkpoint,
+            group_column=group_column,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.target = target
+        self.loss = loss
+
+    def _resolve_loss(self) -> GroupLoss:
+        check_choice("target", self.target, ("mean", "total"))
+        if isinstance(self.loss, GroupMeanLoss):
+            loss = clone(self.loss)
+        elif isinstance(self.loss, str) and self.loss == "squared_error":
+            loss = GroupMeanLoss()
+        else:
+            raise ValueError(f"loss must be 'squared_error' or a GroupMeanLoss, got {self.loss!r}")
+        loss.check_parameters()
+        return loss
+
+    def _targets(
+        self, X: Any, y: ArrayLike, groups: Ids, sample_weight: ArrayLike | None, loss: GroupLoss
+    ) -> GroupTargets:
+        return check_number_targets(self, X, y, groups, sample_weight, self.target)
+
+    def _in_units(self, prepared: Prepared) -> Prepared:
+        """Measure means of groups from their mean, in units of their spread."""
+        known = prepared.data.y_row[prepared.data.groups.first_rows]
+        middle, spread = float(known.mean()), float(known.std())
+        return replace(prepared, shift=middle, unit=spread or abs(middle) or 1.0)
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        sample_weight: ArrayLike | None = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> "GroupNetRegressor":
+        """Fit to rows and their groups' numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame, FolderRows} of shape (n_rows, ...)
+        y : array-like of shape (n_rows,)
+            The group's mean or total, repeated on each of its rows; for means the rows' own
+            values will do.
+        groups : array-like of shape (n_rows,), default=None
+        sample_weight : array-like of shape (n_rows,), default=None
+        callbacks : list of callables, default=None
+            All as in :meth:`GroupNetClassifier.fit`.
+
+        Returns
+        -------
+        self : GroupNetRegressor
+        """
+        self._fit(X, y, groups, sample_weight, callbacks)
+        return self
+
+    def _store(self, prepared: Prepared, found: Any) -> None:
+        super()._store(prepared, found)
+        self.target_ = self.target
+        self.shift_, self.unit_ = prepared.shift, prepared.unit
+
+    def _numbers(self, score: NDArray[Any]) -> NDArray[Any]:
+        """Scores in the units of ``y``."""
+        return self.shift_ + self.unit_ * score[:, 0]
+
+    def _answers(self, rows: Rows, groups: Groups) -> NumberPredictions:
+        found, of_groups = self._scores(rows, groups)
+        assert found is not None  # rows were asked about
+        y_row = self._numbers(found)
+        if of_groups is None:
+            return NumberPredictions(groups, y_row, self._answer_groups(y_row, groups))
+        mean = self._numbers(of_groups)
+        size = groups.sizes
+        y_row = np.where(
+            groups.spread(size) > 1,
+            groups.spread(size * mean) - (groups.spread(size) - 1) * y_row,
+            groups.spread(mean),
+        )
+        return NumberPredictions(groups, y_row, mean * size if self.target_ == "total" else mean)
+
+    def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._answers(rows, groups).y_row
+
+    def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
+        return self._answers(rows, groups)
+
+    def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._answers(rows, groups).y_group

@@ -1,0 +1,175 @@
+"""Rows on their way to the device: arrays, memory-mapped arrays, folders of embeddings."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.exceptions import GroupDataError
+
+__all__ = ["FolderRows", "is_raw", "moments", "raw_rows", "read_folder", "row_shape"]
+
+_BLOCK = 65_536  # rows that are looked at together
+
+
+class FolderRows:
+    """Rows in files, one group per file; they are read when a batch needs them.
+
+    Made by :func:`read_folder`.
+
+    Attributes
+    ----------
+    files : list of Path
+    shape : tuple of int
+        (n_rows, ...), as of an array.
+    dtype : dtype
+    """
+
+    def __init__(self, files: list[Path]):
+        self.files = files
+        shapes = [_file_shape(path) for path in files]
+        for path, (shape, _) in zip(files, shapes, strict=True):
+            if shape[1:] != shapes[0][0][1:]:
+                raise GroupDataError(
+                    f"{path.name} holds rows of shape {shape[1:]}, {files[0].name} of "
+                    f"{shapes[0][0][1:]}"
+                )
+            if shape[0] == 0:
+                raise GroupDataError(f"{path.name} holds no rows")
+        self.sizes = np.array([shape[0] for shape, _ in shapes])
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        self.shape = (int(self.sizes.sum()), *shapes[0][0][1:])
+        self.dtype = shapes[0][1]
+        self.ndim = len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"FolderRows({len(self.files)} files, shape={self.shape})"
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Rows by slice or positions."""
+        places = np.arange(len(self))[rows]
+        out = np.empty((len(places), *self.shape[1:]), self.dtype)
+        file_of = np.searchsorted(self.starts, places, side="right") - 1
+        for at in np.unique(file_of):
+            mine = file_of == at
+            out[mine] = _read_file(self.files[at])[places[mine] - self.starts[at]]
+        return out
+
+
+def read_folder(folder: str | Path) -> tuple[FolderRows, NDArray[Any]]:
+    """Embeddings of a folder with one file per group, without reading them into memory.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Holds files ``<group>.npy`` (rows first, any shape) or ``<group>.parquet`` (a table of
+        numbers), of one kind.
+
+    Returns
+    -------
+    X : FolderRows
+        To be given to ``fit`` and ``predict`` as ``X``.
+    groups : ndarray of shape (n_rows,)
+        The files' names without their ending.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from groupwise.nets import read_folder
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name, n_rows in (("slide_a", 3), ("slide_b", 2)):
+    ...     np.save(folder / f"{name}.npy", np.zeros((n_rows, 4), np.float16))
+    >>> X, groups = read_folder(folder)
+    >>> X.shape, groups.tolist()
+    ((5, 4), ['slide_a', 'slide_a', 'slide_a', 'slide_b', 'slide_b'])
+    """
+    folder = Path(folder)
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".npy", ".parquet"))
+    kinds = {path.suffix for path in files}
+    if len(kinds) != 1:
+        raise GroupDataError(
+            f"{folder} must hold files <group>.npy or <group>.parquet, of one kind; it holds "
+            f"{sorted(kinds) or 'none'}"
+        )
+    rows = FolderRows(files)
+    return rows, np.repeat([path.stem for path in files], rows.sizes)
+
+
+def _file_shape(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    if path.suffix == ".npy":
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return array.shape, array.dtype
+    import pyarrow.parquet as pq  # not needed for .npy
+
+    meta = pq.ParquetFile(path).metadata
+    return (meta.num_rows, meta.num_columns), np.dtype(np.float32)
+
+
+def _read_file(path: Path) -> NDArray[Any]:
+    if path.suffix == ".npy":
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    import pyarrow.parquet as pq  # not needed for .npy
+
+    table = pq.read_table(path)
+    return np.column_stack([column.to_numpy().astype(np.float32) for column in table.columns])
+
+
+def is_raw(X: Any) -> bool:
+    """Whether rows are taken as they are: images, memory-mapped arrays, folders of embeddings."""
+    return isinstance(X, FolderRows | np.memmap) or (isinstance(X, np.ndarray) and X.ndim > 2)
+
+
+def raw_rows(X: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """Refuse rows that hold no numbers, or have another shape than those of training."""
+    if X.ndim < 2 or len(X) == 0:
+        raise GroupDataError(f"X must hold rows first, at least one; got the shape {X.shape}")
+    if np.dtype(X.dtype).kind not in "fiub":
+        raise GroupDataError(f"X must hold numbers; got {X.dtype}")
+    if shape is not None and tuple(X.shape[1:]) != shape:
+        raise GroupDataError(f"X has rows of shape {X.shape[1:]}; fit saw rows of shape {shape}")
+    return X
+
+
+def row_shape(X: Any) -> tuple[int, ...]:
+    """Of one row."""
+    return tuple(int(size) for size in X.shape[1:])
+
+
+def moments(
+    X: Any, chosen: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of each feature (1 where it is constant), in one reading.
+
+    ``chosen`` says which rows count; all are looked at.
+
+    Raises
+    ------
+    GroupDataError
+        If a number is missing or infinite; the message names the row.
+    """
+    n_seen, mean, square = 0, np.zeros(X.shape[1:]), np.zeros(X.shape[1:])
+    for start in range(0, len(X), _BLOCK):
+        part = np.asarray(X[start : start + _BLOCK], dtype=np.float64)
+        lost = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1)
+        if lost.any():
+            raise GroupDataError(
+                f"X must be finite; row {start + int(np.argmax(lost))} holds a missing or "
+                "infinite number"
+            )
+        if chosen is not None:
+            part = part[chosen[start : start + _BLOCK]]
+        if len(part) == 0:
+            continue
+        total = n_seen + len(part)
+        step = part.mean(axis=0) - mean
+        square += ((part - part.mean(axis=0)) ** 2).sum(axis=0)
+        square += step**2 * n_seen * len(part) / total
+        mean += step * len(part) / total
+        n_seen = total
+    deviation = np.sqrt(square / n_seen)
+    return mean, np.where(deviation > 0, deviation, 1.0)

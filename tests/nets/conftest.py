@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: the extra groupwise[nets]")

@@ -1,0 +1,209 @@
+"""Training: against plain torch, members at once, folds at once, continued, stopped."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+
+from groupwise import Groups
+from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
+from groupwise.nets.losses import SessionSoftmax
+from groupwise.nets.network import GroupNet
+from groupwise.nets.packed import Packed
+from groupwise.nets.passes import standardise
+from groupwise.nets.training import one_cycle, train_step
+
+PLAIN = {"device": "cpu", "random_state": 0, "dropout": 0.0, "n_members": 1}
+
+
+@pytest.fixture(scope="module")
+def bags():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 6, size=30)
+    groups = np.repeat(np.arange(30), sizes)
+    y_group = np.arange(30) % 2
+    X = rng.normal(size=(len(groups), 4))
+    X[:, 0] += 1.5 * y_group[groups]
+    return X, y_group[groups], groups
+
+
+def weights_of(model):
+    return model.ensemble_.weights
+
+
+def assert_equal_weights(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_groups_of_one_are_a_plain_network():
+    """The same start, AdamW and rate in a loop of torch's own parts give the same network."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
+    epochs = 12
+    model = GroupNetClassifier(encoder=(6, 5), epochs=epochs, **PLAIN)
+    model.fit(X, y, groups=np.arange(40))
+    seed = np.random.RandomState(0).randint(2**31 - 1, size=1).tolist()
+    start = GroupNet(3, encoder=(6, 5), seed=seed).arrays()
+    net = nn.Sequential(
+        nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 1)
+    )  # fmt: skip
+    with torch.no_grad():
+        for layer, name in zip(net[::2], ("encoder_0", "encoder_1", "head"), strict=True):
+            layer.weight.copy_(torch.tensor(start[f"{name}_weight"][0].T))
+            layer.bias.copy_(torch.tensor(start[f"{name}_bias"][0, 0]))
+        net[-1].bias.fill_(np.log(y.mean() / (1 - y.mean())))
+    decayed = [p for p in net.parameters() if p.ndim == 2]
+    plain = [p for p in net.parameters() if p.ndim == 1]
+    optimiser = torch.optim.AdamW([{"params": decayed}, {"params": plain, "weight_decay": 0.0}],
+                                  weight_decay=1e-2)  # fmt: skip
+    rows = torch.tensor(standardise(X, X.mean(axis=0), X.std(axis=0))).float()
+    for epoch in range(epochs):
+        for group in optimiser.param_groups:
+            group["lr"] = one_cycle(epoch, epochs, 2e-3)
+        optimiser.zero_grad()
+        nn.BCEWithLogitsLoss()(net(rows)[:, 0], torch.tensor(y).float()).backward()
+        optimiser.step()
+    wanted = net(rows)[:, 0].detach().numpy()
+    np.testing.assert_allclose(model.decision_function(X), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_without_layers_it_is_logistic_regression():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
+    settings = {**PLAIN, "alpha": 0.0, "epochs": 300, "learning_rate": 0.1}
+    model = GroupNetClassifier(encoder=(), **settings).fit(X, y, groups=np.arange(80))
+    seen = standardise(X, X.mean(axis=0), X.std(axis=0))
+    wanted = LogisticRegression(C=1e8).fit(seen, y).decision_function(seen)
+    np.testing.assert_allclose(model.decision_function(X), wanted, atol=1e-2)
+
+
+@pytest.mark.parametrize("pooling", [None, "mean_max", "set_transformer"])
+def test_members_at_once_are_the_members_alone(pooling):
+    rng = np.random.default_rng(3)
+    packed, rows = Packed([2, 3, 1]), torch.tensor(rng.normal(size=(6, 3))).float()
+    y = torch.tensor([0, 1, 1])
+    settings = {"encoder": (8,), "pooling": pooling}
+    together = GroupNet(3, n_members=3, seed=[5, 6, 7], **settings)
+    alone = [GroupNet(3, seed=[seed], **settings) for seed in (5, 6, 7)]
+    loss = SessionSoftmax()
+    for net in (together, *alone):
+        optimiser = torch.optim.AdamW(net.parameters(), 1e-2)
+        for _ in range(5):
+            train_step(net, loss, optimiser, rows, packed, y, max_norm=0.5)
+    # scores: biases of keys change nothing, and Adam makes steps of their rounding errors
+    wanted = torch.cat([net(rows, packed) for net in alone]).detach()
+    np.testing.assert_allclose(together(rows, packed).detach(), wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_folds_at_once_are_the_folds_alone(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier("presence", encoder=(8,), epochs=15, **PLAIN)
+    folds = fit_folds(model, X, y, groups=groups, cv=3)
+    tested = np.concatenate([fold.test for fold in folds])
+    assert sorted(tested) == list(range(len(X)))
+    first = folds[0]
+    alone = model.fit(X[first.train], y[first.train], groups=groups[first.train])
+    assert first.model.n_groups_ == alone.n_groups_
+    np.testing.assert_allclose(
+        first.model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-4
+    )
+    parts = fit_folds(model, X, y, groups=groups, cv=3, networks_at_once=1)
+    np.testing.assert_allclose(
+        parts[0].model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_folds_are_not_for_early_stopping_or_modules(bags):
+    X, y, groups = bags
+    with pytest.raises(ValueError, match="early_stopping"):
+        fit_folds(GroupNetClassifier(early_stopping=True), X, y, groups=groups)
+    with pytest.raises(ValueError, match="not with a module"):
+        fit_folds(GroupNetClassifier(encoder=nn.Linear(4, 2), **PLAIN), X, y, groups=groups)
+
+
+@pytest.mark.parametrize("settings", [
+    {"pooling": "attention", "batch_groups": 7},
+    {"early_stopping": True, "n_iter_no_change": 100},
+    {"encoder": nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)), "batch_groups": 10},
+], ids=["batches", "held out", "module"])  # fmt: skip
+def test_a_continued_training_gives_the_same_model_to_the_last_bit(bags, settings, tmp_path):
+    X, y, groups = bags
+    common = {"encoder": (8,), "epochs": 20, "n_members": 2, "random_state": 0, "device": "cpu"}
+    whole = GroupNetClassifier(**(common | settings)).fit(X, y, groups=groups)
+    path = tmp_path / "state.npz"
+    model = GroupNetClassifier(**(common | settings), checkpoint=str(path))
+    seen = []
+    killed = [lambda progress: seen.append(progress) or progress.epoch == 10]
+    stopped = model.fit(X, y, groups=groups, callbacks=killed)
+    assert len(seen) == 10 and len(stopped.history_["train"]) == 10
+    went_on = model.fit(X, y, groups=groups)
+    assert went_on.history_ == whole.history_
+    np.testing.assert_array_equal(went_on.decision_function(X, groups),
+                                  whole.decision_function(X, groups))  # fmt: skip
+    with pytest.raises(ValueError, match="checkpoint of another training"):
+        model.set_params(epochs=30).fit(X, y, groups=groups)
+
+
+def test_the_same_seed_gives_the_same_model_and_leaves_the_generators_alone(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier(encoder=(8,), epochs=5, n_members=2, batch_groups=9, device="cpu",
+                               random_state=3)  # fmt: skip
+    state = torch.random.get_rng_state()
+    one = weights_of(model.fit(X, y, groups=groups))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert_equal_weights(one, weights_of(model.fit(X, y, groups=groups)))
+    other = weights_of(model.set_params(random_state=4).fit(X, y, groups=groups))
+    assert not np.array_equal(one["head_weight"], other["head_weight"])
+
+
+def test_early_stopping_keeps_each_members_best_epoch(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier(
+        encoder=(32,), epochs=60, early_stopping=True, n_iter_no_change=5, learning_rate=0.05,
+        random_state=0, device="cpu", n_members=2,
+    ).fit(X, y, groups=groups)  # fmt: skip
+    valid = np.array(model.history_["valid"])
+    assert len(valid) < 60 and model.n_iter_ <= len(valid) - 5
+    assert len(model.history_["train"]) == len(valid)
+
+
+def test_gradients_are_clipped_for_each_member():
+    rows, packed, y = torch.ones(2, 3) * 100.0, Packed([1, 1]), torch.tensor([0, 1])
+    for encoder in ((4,), nn.Linear(3, 4)):
+        n_in = 3 if isinstance(encoder, tuple) else 4
+        net = GroupNet(n_in, encoder=encoder, n_members=2)
+        optimiser = torch.optim.SGD(net.parameters(), 1.0)
+        before = [p.detach().clone() for p in net.parameters()]
+        train_step(net, SessionSoftmax(), optimiser, rows, packed, y, max_norm=0.1)
+        moved = [(p.detach() - b) for p, b in zip(net.parameters(), before, strict=True)]
+        length = torch.sqrt(sum(m.square().sum() for m in moved))
+        assert length <= 0.1 * np.sqrt(2) * 1.001
+
+
+def test_the_rate_rises_and_falls():
+    rates = [one_cycle(step, 100, 2.0) for step in range(100)]
+    assert max(rates) == pytest.approx(2.0, rel=1e-2) and rates[-1] == pytest.approx(0.0, abs=1e-12)
+    assert rates[0] == pytest.approx(0.08)
+    assert one_cycle(0, 1, 2.0) == pytest.approx(2.0)
+
+
+def test_numbers_of_rows_come_from_totals():
+    rng = np.random.default_rng(6)
+    X, groups = rng.normal(size=(120, 2)), np.repeat(np.arange(40), 3)
+    y_row = 3.0 * standardise(X, X.mean(axis=0), X.std(axis=0))[:, 0] + 10.0
+    encoded = Groups(groups)
+    total = encoded.spread(encoded.sum(y_row))
+    settings = {**PLAIN, "alpha": 0.0, "epochs": 300, "learning_rate": 0.05}
+    for pooling in (None, "mean"):
+        model = GroupNetRegressor("total", encoder=(), pooling=pooling, **settings)
+        model.fit(X, total, groups=groups)
+        np.testing.assert_allclose(model.predict(X, groups), y_row, atol=0.1)
+        np.testing.assert_allclose(
+            model.predict_groups(X, groups), encoded.sum(y_row), atol=0.2
+        )  # fmt: skip
+        assert model.score(X, total, groups) > 0.999
