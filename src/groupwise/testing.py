@@ -113,8 +113,8 @@ class _Case:
     def of(cls, estimator: BaseEstimator, seed: int = 0) -> "_Case":
         """Two overlapping classes in interleaved groups of unequal size, ids of strings."""
         rng = np.random.RandomState(seed)
-        y_row = rng.randint(2, size=160)
-        X = rng.normal(size=(160, 3)) + 1.2 * y_row[:, None]
+        y_row = rng.randint(2, size=260)
+        X = rng.normal(size=(260, 3)) + 1.2 * y_row[:, None]
         sessions = make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=rng)
         order = rng.permutation(len(sessions.X))[: len(sessions.X) - 7]
         X, labels = sessions.X[order], sessions.y[order]
