@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 20_000  # a batch has about so many, unless batch_groups says
 _MANY_ROWS = 10**9  # in all steps of a training together, from which compiling pays
+_MANY_EPOCHS = 20  # from which rows in memory are page-locked in place
 _CHECKPOINTS = 20  # written in the course of a training
 
 
@@ -404,7 +405,8 @@ class _Known:
         half = settings.half_precision and device.startswith("cuda")
         self.cast = torch.autocast(device.split(":")[0], torch.bfloat16, enabled=half)
         # embeddings that need no scaling may stay as short as they came
-        self.source = open_rows(task, device, torch.bfloat16 if half else torch.float32)
+        dtype = torch.bfloat16 if half else torch.float32
+        self.source = open_rows(task, device, dtype, lock=settings.epochs >= _MANY_EPOCHS)
         self.target = _tensor(task.target, device)
         self.train = _tensor(task.train, device)
         self.valid = None if task.valid is None else _tensor(task.valid, device)
@@ -475,7 +477,7 @@ def _parts_of(chosen: NDArray[np.intp], sizes: NDArray[np.intp]) -> list[NDArray
     return np.split(chosen, np.flatnonzero(np.diff(ends // _ROWS_AT_ONCE)) + 1)
 
 
-def open_rows(task: Task, device: str, dtype: Any) -> Any:
+def open_rows(task: Task, device: str, dtype: Any, *, lock: bool) -> Any:
     """Rows on the device as a whole where they fit, else read ahead of it."""
     X, on_gpu = task.rows.X, device.startswith("cuda")
     free = torch.cuda.mem_get_info(torch.device(device))[0] if on_gpu else 0
@@ -485,7 +487,9 @@ def open_rows(task: Task, device: str, dtype: Any) -> Any:
     if on_disk or (on_gpu and held > free // 2):
         if n_folds > 1:
             raise GroupDataError("folds are trained at once on rows that fit into memory")
-        return streamed(task.rows, device, dtype, task.centre, task.scale, keep=free // 4)
+        return streamed(
+            task.rows, device, dtype, task.centre, task.scale, keep=free // 4, lock=lock
+        )
     return resident(task.rows, device, dtype, task.centre, task.scale)
 
 
