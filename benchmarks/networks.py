@@ -676,7 +676,14 @@ def attempt(report: Report, name: str, run: Callable[..., Any], *args: Any, **mo
         return None
 
 
-def gpu(out: Path, small: bool, bags: Path | None, parts: list[str], sets: tuple[str, ...]) -> None:
+def gpu(
+    out: Path,
+    small: bool,
+    bags: Path | None,
+    parts: list[str],
+    chosen_sets: tuple[str, ...],
+    seconds: float,
+) -> None:
     out.mkdir(parents=True, exist_ok=True)
     device = "cpu" if small else "cuda"
     report = Report(out / "gpu.jsonl", budget=seconds)
