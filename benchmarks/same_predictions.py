@@ -380,6 +380,13 @@ def network(**settings: Any) -> Any:
     return proportions.MLPAOCClassifier((8,), **settings)
 
 
+def group_net(loss: str = "majority_softmax", **settings: Any) -> Any:
+    from groupwise.nets import GroupNetClassifier
+
+    settings = {"encoder": (8,), "epochs": 15, "device": "cpu", "random_state": 0, **settings}
+    return GroupNetClassifier(loss, **settings)
+
+
 def aoc_svm(method: str = "alternate", **settings: Any) -> Any:
     return proportions.SVMAOCClassifier(method, random_state=0, **settings)
 

@@ -138,8 +138,8 @@ class _MeanOutputs:
         member = (place == self.places[: len(counts)]) / sizes
         mean = member @ proba
         value, slope = loss_and_slope(mean, counts, sizes, self.loss)
-        above = member.T @ (slope / n_rows)
-        above = torch.ops.aten._softmax_backward_data(above, proba, 1, proba.dtype)
+        product = (member.T @ (slope / n_rows)) * proba
+        above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
         for at in range(len(layers) - 1, -1, -1):
             weight, bias = layers[at]
             # with the gradient of the penalty alpha / 2 |weight|^2
