@@ -285,7 +285,9 @@ class streamed:
         except BaseException as error:  # raised where the batches are asked for
             ready.put(error)
 
-    def _straight(self, wanted: NDArray[np.intp], side: Any) -> tuple[Any, Any]:
+    def _straight(
+        self, wanted: NDArray[np.intp], side: Any
+    ) -> tuple[Any, Any]:  # pragma: no cover - needs a GPU
         """Rows from where they lie to the device, and the event of their arrival."""
         sizes = self.sizes[wanted]
         like = torch.as_tensor(np.empty(0, self.source.X.dtype)).dtype
@@ -301,7 +303,7 @@ class streamed:
             arrived.record(side)
         return table, arrived
 
-    def _buffers_for(self, most: int) -> list[Any]:
+    def _buffers_for(self, most: int) -> list[Any]:  # pragma: no cover - needs a GPU
         """Page-locked buffers for so many rows, kept from one pass to the next."""
         if not self._buffers or len(self._buffers[0]) < most:
             like = torch.as_tensor(np.empty(0, self.source.X.dtype)).dtype

@@ -169,7 +169,9 @@ def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) ->
     return np.array(history)
 
 
-def _on_gpu(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
+def _on_gpu(
+    network: _MeanOutputs, batches: Iterable[list[GroupBatch]]
+) -> NDArray[Any]:  # pragma: no cover - needs a GPU
     """The same steps as one recorded graph, replayed batch after batch.
 
     A step on so few rows is all launching of kernels; a replayed graph launches them at once.
@@ -186,7 +188,7 @@ def _on_gpu(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArr
 
 def _record(
     network: _MeanOutputs, epoch: list[GroupBatch]
-) -> Callable[[list[GroupBatch]], torch.Tensor]:
+) -> Callable[[list[GroupBatch]], torch.Tensor]:  # pragma: no cover - needs a GPU
     groups = network.groups
     most_groups = max(len(part) for part, _, _ in epoch)
     most_rows = int(np.sort(groups.sizes)[-most_groups:].sum())
