@@ -381,6 +381,13 @@ def network(**settings: Any) -> Any:
     return proportions.MLPAOCClassifier((8,), **settings)
 
 
+def group_net(loss: str = "majority_softmax", **settings: Any) -> Any:
+    from groupwise.nets import GroupNetClassifier
+
+    settings = {"encoder": (8,), "epochs": 15, "device": "cpu", "random_state": 0, **settings}
+    return GroupNetClassifier(loss, **settings)
+
+
 def aoc_svm(method: str = "alternate", **settings: Any) -> Any:
     return proportions.SVMAOCClassifier(method, random_state=0, **settings)
 
@@ -425,6 +432,8 @@ PROPORTIONS = [
     ("aoc svm, exact", lambda: aoc_svm("exact", n_restarts=1), FEW_COUNTS),
     ("network", network, COUNTS),
     ("network squared, 3 classes", lambda: network(loss="squared", batch_groups=8), COUNTS3),
+    ("group net counts", lambda: group_net("proportions"), COUNTS),
+    ("group net sessions, 3 classes", group_net, SESSIONS3),
     ("kernel counts", kernel_counts, COUNTS),
     ("kernel counts, 3 classes", lambda: kernel_counts(goal="transduction", cv=3), COUNTS3),
     ("mean map", lambda: proportions.MeanMapClassifier(), COUNTS),

@@ -25,7 +25,7 @@ WITH_COMMANDS = [page for page in SITE if "```bash\n" in page.read_text()]
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    if name.endswith((".torch_training", ".torch_network", ".mlp")):
+    if name.endswith((".torch_network", ".mlp")) or name.startswith("groupwise.nets."):
         pytest.importorskip("torch", reason="the extra torch is not installed")
     if name.startswith("groupwise.dask"):
         pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -37,6 +37,8 @@ def test_docstrings(name):
 def test_code_blocks(page, capsys):
     if page.name == "dask.md":
         pytest.importorskip("distributed", reason="the extra dask is not installed")
+    if page.name == "networks.md":
+        pytest.importorskip("torch", reason="the extra nets is not installed")
     # pictures are drawn when the site is built
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     names = {}

@@ -132,7 +132,7 @@ def test_order_of_rows_and_names_of_groups_do_not_matter(bags, pooling):
     other = GroupNetClassifier("presence", pooling=pooling, **PLAIN)
     other.fit(X[order], y[order], groups=names[order])
     np.testing.assert_allclose(
-        other.decision_function(X, names), model.decision_function(X, groups), rtol=1e-4, atol=1e-5
+        other.decision_function(X, names), model.decision_function(X, groups), rtol=1e-3, atol=1e-4
     )
 
 

@@ -1,5 +1,7 @@
 """Training: against plain torch, members at once, folds at once, continued, stopped."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -8,10 +10,13 @@ from torch import nn
 
 from groupwise import Groups
 from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
+from groupwise.nets import batches as batches_module
+from groupwise.nets.batches import GroupRows, resident, streamed
 from groupwise.nets.losses import SessionSoftmax
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed
 from groupwise.nets.passes import standardise
+from groupwise.nets.torch_answers import scores_on
 from groupwise.nets.training import one_cycle, train_step
 
 PLAIN = {"device": "cpu", "random_state": 0, "dropout": 0.0, "n_members": 1}
@@ -75,7 +80,7 @@ def test_without_layers_it_is_logistic_regression():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(80, 2))
     y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
-    settings = {**PLAIN, "alpha": 0.0, "epochs": 300, "learning_rate": 0.1}
+    settings = {**PLAIN, "alpha": 0.0, "epochs": 100, "learning_rate": 0.3}
     model = GroupNetClassifier(encoder=(), **settings).fit(X, y, groups=np.arange(80))
     seen = standardise(X, X.mean(axis=0), X.std(axis=0))
     wanted = LogisticRegression(C=1e8).fit(seen, y).decision_function(seen)
@@ -198,12 +203,74 @@ def test_numbers_of_rows_come_from_totals():
     y_row = 3.0 * standardise(X, X.mean(axis=0), X.std(axis=0))[:, 0] + 10.0
     encoded = Groups(groups)
     total = encoded.spread(encoded.sum(y_row))
-    settings = {**PLAIN, "alpha": 0.0, "epochs": 300, "learning_rate": 0.05}
+    settings = {**PLAIN, "alpha": 0.0, "epochs": 100, "learning_rate": 0.2}
     for pooling in (None, "mean"):
         model = GroupNetRegressor("total", encoder=(), pooling=pooling, **settings)
         model.fit(X, total, groups=groups)
-        np.testing.assert_allclose(model.predict(X, groups), y_row, atol=0.1)
+        np.testing.assert_allclose(model.predict(X, groups), y_row, atol=0.3)
         np.testing.assert_allclose(
-            model.predict_groups(X, groups), encoded.sum(y_row), atol=0.2
+            model.predict_groups(X, groups), encoded.sum(y_row), atol=0.6
         )  # fmt: skip
         assert model.score(X, total, groups) > 0.999
+
+
+def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
+    X, _, ids = bags
+    groups = Groups(ids)
+    parts = [np.array([3, 0, 7]), np.array([20, 5, 1, 2])]
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    scattered = GroupRows(X[shuffled], Groups(ids[shuffled]))
+    by_size = GroupRows(X, groups)
+    wanted = {}
+    for batch in resident(by_size, "cpu", torch.float32, None, None).batches(parts):
+        sizes = batch.packed.counts.tolist()
+        wanted |= zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True)
+    monkeypatch.setattr(batches_module, "_MUCH", 1)  # so that threads read pieces
+    monkeypatch.setattr(batches_module, "_PIECE", 64)
+    some = 40 * X.shape[1] * X.itemsize
+    for source in (
+        streamed(by_size, "cpu", torch.float32, None, None),
+        streamed(by_size, "cpu", torch.float32, None, None, keep=some),
+        streamed(by_size, "cpu", torch.float32, None, None, keep=10**9),
+    ):
+        seen = 0
+        for batch in source.batches(parts):
+            sizes = batch.packed.counts.tolist()
+            for group, rows in zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True):
+                assert torch.equal(rows, wanted[group])
+                seen += 1
+        assert seen == 7
+    for batch in streamed(scattered, "cpu", torch.float32, None, None).batches(parts):
+        sizes = batch.packed.counts.tolist()
+        for group, rows in zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True):
+            assert torch.allclose(rows.sum(0), wanted[group].sum(0), atol=1e-5)
+
+
+def test_a_reader_that_is_left_early_ends(bags):
+    X, _, ids = bags
+    source = streamed(GroupRows(X, Groups(ids)), "cpu", torch.float32, None, None)
+    before = threading.active_count()
+    for _ in source.batches([np.array([group]) for group in range(20)]):
+        break
+    assert threading.active_count() == before
+
+
+def test_answers_by_torch_are_those_of_numpy(bags):
+    X, y, ids = bags
+    for pooling in (None, "attention"):
+        model = GroupNetClassifier("presence", pooling=pooling, encoder=(8,), epochs=5, **PLAIN)
+        model.fit(X, y, groups=ids)
+        numpy_said = model.ensemble_.scores(X, Groups(ids))
+        torch_said = scores_on(model.ensemble_, "cpu", X, Groups(ids))
+        for one, other in zip(numpy_said, torch_said, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_folds_without_layers_see_rows_in_their_own_units(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier("presence", pooling="attention", encoder=(), epochs=3,
+                               **PLAIN | {"n_members": 2})  # fmt: skip
+    folds = fit_folds(model, X, y, groups=groups, cv=3)
+    assert all(fold.model.ensemble_.n_members == 2 for fold in folds)

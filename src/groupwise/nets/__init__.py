@@ -7,6 +7,7 @@ and :func:`groupwise.nets.training.train_step`, which need torch to be imported.
 
 from groupwise.nets.classifier import GroupNetClassifier
 from groupwise.nets.folds import Fold, fit_folds
+from groupwise.nets.progress import NetProgress
 from groupwise.nets.regressor import GroupNetRegressor
 from groupwise.nets.rows import FolderRows, read_folder
 
@@ -15,6 +16,7 @@ __all__ = [
     "FolderRows",
     "GroupNetClassifier",
     "GroupNetRegressor",
+    "NetProgress",
     "fit_folds",
     "read_folder",
 ]

@@ -221,10 +221,7 @@ class BaseGroupNet(GroupMixin):
         self.device_ = found.device
         self.history_ = found.history
         self.n_iter_ = found.n_iter
-
-    @property
-    def _decides_per_group(self) -> bool:
-        return getattr(self.ensemble_, "pooling", None) is not None
+        self._decides_per_group = self.ensemble_.pooling is not None
 
     def _check_rows(self, X: MatrixLike) -> Rows:
         if is_raw(X):

@@ -3,6 +3,7 @@
 import os
 import queue
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -74,6 +75,17 @@ class GroupRows:
         else:  # one core does not fill the way to a GPU, nor wait for a disk well
             list(_READERS.map(lambda piece: self._copy(out, *piece), self._pieces(ends, first)))
         return out[: ends[-1]]
+
+    @property
+    def lies_in_memory(self) -> bool:
+        """Whether whole groups are slices of one array in memory."""
+        plain = isinstance(self.X, np.ndarray) and not isinstance(self.X, np.memmap)
+        return plain and self._starts is not None and bool(self.X.flags.c_contiguous)
+
+    def starts_of(self, chosen: NDArray[np.intp]) -> list[int]:
+        """The first row of each of the chosen groups, where these are slices."""
+        assert self._starts is not None  # asked for where they are
+        return [int(start) for start in self._starts[chosen]]
 
     def _copy(self, out: NDArray[Any], at: int, start: int, size: int) -> None:
         out[at : at + size] = self.X[start : start + size]
@@ -157,10 +169,20 @@ class streamed:
         As in :class:`resident`.
     keep : int, default=0
         Bytes of the device's memory for rows that stay there.
+    lock : bool, default=False
+        Whether an array in memory is page-locked where it lies, which takes seconds but spares a
+        copy on every pass.
     """
 
     def __init__(
-        self, rows: GroupRows, device: str, dtype: Any, centre: Any, scale: Any, keep: int = 0
+        self,
+        rows: GroupRows,
+        device: str,
+        dtype: Any,
+        centre: Any,
+        scale: Any,
+        keep: int = 0,
+        lock: bool = False,
     ):
         self.source, self.device, self.dtype = rows, device, dtype
         self.sizes = rows.groups.sizes
@@ -168,6 +190,13 @@ class streamed:
         self.scale = None if scale is None else torch.as_tensor(scale, device=device)
         self.on_gpu = device.startswith("cuda")
         self._buffers: list[Any] = []
+        self.locked = lock and self.on_gpu and rows.lies_in_memory
+        if self.locked:
+            address, n_bytes = rows.X.ctypes.data, rows.X.nbytes
+            runtime = torch.cuda.cudart()
+            if int(runtime.cudaHostRegister(address, n_bytes, 0)) != 0:
+                raise RuntimeError(f"{n_bytes / 2**30:.1f} GiB of rows could not be page-locked")
+            weakref.finalize(self, runtime.cudaHostUnregister, address)
         n_kept = int(np.searchsorted(np.cumsum(self.sizes) * self._row_bytes(), keep, "right"))
         self.is_kept = np.arange(len(self.sizes)) < n_kept
         self.kept: Any = None
@@ -231,7 +260,7 @@ class streamed:
             side = torch.cuda.Stream() if self.on_gpu else None
             missing = [part[~self.is_kept[part]] for part in parts]
             most = max(int(self.sizes[part].sum()) for part in missing)
-            buffers = self._locked(most) if self.on_gpu and most else []
+            buffers = self._buffers_for(most) if self.on_gpu and most and not self.locked else []
             free: list[Any] = [None] * len(buffers)
             for place, (part, wanted) in enumerate(zip(parts, missing, strict=True)):
                 if stop.is_set():
@@ -239,6 +268,9 @@ class streamed:
                 if side is None or len(wanted) == 0:
                     table = torch.as_tensor(self.source.read(wanted)) if len(wanted) else None
                     ready.put((part, table, None))
+                    continue
+                if self.locked:
+                    ready.put((part, *self._straight(wanted, side)))
                     continue
                 at = place % len(buffers)
                 if free[at] is not None:
@@ -253,7 +285,25 @@ class streamed:
         except BaseException as error:  # raised where the batches are asked for
             ready.put(error)
 
-    def _locked(self, most: int) -> list[Any]:
+    def _straight(
+        self, wanted: NDArray[np.intp], side: Any
+    ) -> tuple[Any, Any]:  # pragma: no cover - needs a GPU
+        """Rows from where they lie to the device, and the event of their arrival."""
+        sizes = self.sizes[wanted]
+        like = torch.as_tensor(np.empty(0, self.source.X.dtype)).dtype
+        shape = (int(sizes.sum()), *self.source.X.shape[1:])
+        with torch.cuda.stream(side):
+            table = torch.empty(shape, dtype=like, device=self.device)
+            at = 0
+            for start, size in zip(self.source.starts_of(wanted), sizes.tolist(), strict=True):
+                rows = torch.as_tensor(self.source.X[start : start + size])
+                table[at : at + size].copy_(rows, non_blocking=True)
+                at += size
+            arrived = torch.cuda.Event()
+            arrived.record(side)
+        return table, arrived
+
+    def _buffers_for(self, most: int) -> list[Any]:  # pragma: no cover - needs a GPU
         """Page-locked buffers for so many rows, kept from one pass to the next."""
         if not self._buffers or len(self._buffers[0]) < most:
             like = torch.as_tensor(np.empty(0, self.source.X.dtype)).dtype

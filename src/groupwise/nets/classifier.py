@@ -123,12 +123,12 @@ class GroupNetClassifier(BaseGroupNet, BaseGroupClassifier):
 
     Examples
     --------
-    >>> from groupwise.datasets import make_presence_bags
+    >>> from groupwise.datasets import make_triangle_sessions
     >>> from groupwise.nets import GroupNetClassifier
-    >>> bags = make_presence_bags(n_bags=30, random_state=0)
-    >>> clf = GroupNetClassifier("presence", epochs=20, n_members=2, random_state=0)
-    >>> clf = clf.fit(bags.X, bags.y, groups=bags.groups)
-    >>> clf.predict_groups(bags.X, groups=bags.groups).shape
+    >>> s = make_triangle_sessions(n_sessions=30, random_state=0)
+    >>> clf = GroupNetClassifier(epochs=20, n_members=2, random_state=0)
+    >>> clf = clf.fit(s.X, s.y, groups=s.groups)
+    >>> clf.predict_groups(s.X, groups=s.groups).shape
     (30,)
     """
 

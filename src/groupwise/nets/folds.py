@@ -73,12 +73,12 @@ def fit_folds(
     Examples
     --------
     >>> import numpy as np
-    >>> from groupwise.datasets import make_presence_bags
+    >>> from groupwise.datasets import make_triangle_sessions
     >>> from groupwise.nets import GroupNetClassifier, fit_folds
-    >>> bags = make_presence_bags(n_bags=30, random_state=0)
-    >>> model = GroupNetClassifier("presence", epochs=10, n_members=2, random_state=0)
-    >>> folds = fit_folds(model, bags.X, bags.y, groups=bags.groups, cv=3)
-    >>> [len(np.unique(bags.groups[fold.test])) for fold in folds]
+    >>> s = make_triangle_sessions(n_sessions=30, random_state=0)
+    >>> model = GroupNetClassifier(epochs=10, n_members=2, random_state=0)
+    >>> folds = fit_folds(model, s.X, s.y, groups=s.groups, cv=3)
+    >>> [len(np.unique(s.groups[fold.test])) for fold in folds]
     [10, 10, 10]
     """
     check_number("networks_at_once", networks_at_once, "[1, inf)", whole=True)

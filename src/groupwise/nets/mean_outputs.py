@@ -20,6 +20,8 @@ from groupwise.nets.packed import to_device
 
 __all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 
+_STEPS_AT_ONCE = 25  # of a recorded graph
+
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
 GroupBatch = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
 
@@ -60,8 +62,8 @@ def loss_and_slope(
     if loss == "squared":
         error = mean * sizes - counts
         return (error.square() / sizes).sum(), 2.0 * error
-    inside = torch.clamp(mean, min=1e-30)
-    return -torch.xlogy(counts, inside).sum(), -counts / inside
+    inside, less = torch.clamp(mean, min=1e-30), -counts
+    return torch.xlogy(less, inside).sum(), less / inside
 
 
 def train_mean_outputs(
@@ -107,15 +109,9 @@ class _MeanOutputs:
         self.sizes = self.tensor(groups.sizes.astype(float)[:, None])
         self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
         on_gpu = device.startswith("cuda")
-        # the decay of Adam (not of AdamW) is the gradient of the penalty alpha / 2 |weights|^2
+        self.alpha = alpha
         self.optimiser = torch.optim.Adam(
-            [
-                {"params": self.parameters[::2], "weight_decay": alpha},
-                {"params": self.parameters[1::2], "weight_decay": 0.0},
-            ],
-            lr=learning_rate,
-            capturable=on_gpu,
-            fused=on_gpu,
+            self.parameters, lr=learning_rate, capturable=on_gpu, fused=on_gpu
         )
 
     def tensor(self, values: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -142,13 +138,15 @@ class _MeanOutputs:
         member = (place == self.places[: len(counts)]) / sizes
         mean = member @ proba
         value, slope = loss_and_slope(mean, counts, sizes, self.loss)
-        above = member.T @ (slope / n_rows)
-        above = torch.ops.aten._softmax_backward_data(above, proba, 1, proba.dtype)
+        product = (member.T @ (slope / n_rows)) * proba
+        above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
         for at in range(len(layers) - 1, -1, -1):
             weight, bias = layers[at]
-            weight.grad, bias.grad = inputs[at].T @ above, above.sum(0)
+            # with the gradient of the penalty alpha / 2 |weight|^2
+            weight.grad = torch.addmm(weight, inputs[at].T, above, beta=self.alpha)
+            bias.grad = above.sum(0)
             if at:
-                above = (above @ weight.T) * (inputs[at] > 0)
+                above = torch.ops.aten.threshold_backward(above @ weight.T, inputs[at], 0)
         self.optimiser.step()
         return value
 
@@ -171,7 +169,9 @@ def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) ->
     return np.array(history)
 
 
-def _on_gpu(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
+def _on_gpu(
+    network: _MeanOutputs, batches: Iterable[list[GroupBatch]]
+) -> NDArray[Any]:  # pragma: no cover - needs a GPU
     """The same steps as one recorded graph, replayed batch after batch.
 
     A step on so few rows is all launching of kernels; a replayed graph launches them at once.
@@ -188,7 +188,7 @@ def _on_gpu(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArr
 
 def _record(
     network: _MeanOutputs, epoch: list[GroupBatch]
-) -> Callable[[list[GroupBatch]], torch.Tensor]:
+) -> Callable[[list[GroupBatch]], torch.Tensor]:  # pragma: no cover - needs a GPU
     groups = network.groups
     most_groups = max(len(part) for part, _, _ in epoch)
     most_rows = int(np.sort(groups.sizes)[-most_groups:].sum())
@@ -227,10 +227,13 @@ def _record(
             at.zero_()
             one()
     torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    at.zero_()
-    with torch.cuda.graph(graph):
-        one()
+    graphs = []
+    for n_steps in (min(_STEPS_AT_ONCE, len(epoch)), 1):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(n_steps):
+                one()
+        graphs.append((n_steps, graph))
     for parameter, start in zip(network.parameters, before, strict=True):  # back to the start
         parameter.copy_(start)
     for state in network.optimiser.state.values():
@@ -242,8 +245,11 @@ def _record(
             buffer.copy_(values)
         at.zero_()
         total.zero_()
-        for _ in epoch:
-            graph.replay()
+        n_left = len(epoch)
+        for n_steps, graph in graphs:
+            for _ in range(n_left // n_steps):
+                graph.replay()
+            n_left %= n_steps
         return total.clone()
 
     return replay

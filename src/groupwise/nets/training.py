@@ -20,6 +20,7 @@ from groupwise.nets.losses import PackedLoss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed
+from groupwise.nets.progress import NetProgress
 from groupwise.nets.rows import FolderRows
 
 try:
@@ -27,33 +28,14 @@ try:
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
-__all__ = ["NetProgress", "Settings", "Task", "choose_device", "one_cycle", "train", "train_step"]
+__all__ = ["Settings", "Task", "choose_device", "one_cycle", "train", "train_step"]
 
 logger = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 20_000  # a batch has about so many, unless batch_groups says
 _MANY_ROWS = 10**9  # in all steps of a training together, from which compiling pays
+_MANY_EPOCHS = 20  # from which rows in memory are page-locked in place
 _CHECKPOINTS = 20  # written in the course of a training
-
-
-@dataclass(frozen=True)
-class NetProgress:
-    """What callbacks get after each epoch.
-
-    Attributes
-    ----------
-    epoch : int
-        Epochs that are done.
-    epochs : int
-        Epochs in all.
-    train, valid : float
-        Loss over the weight, averaged over the networks; ``valid`` is NaN without held-out groups.
-    """
-
-    epoch: int
-    epochs: int
-    train: float
-    valid: float
 
 
 Callback = Callable[[NetProgress], Any]
@@ -225,8 +207,12 @@ class _Run:
         plain = [p for name, p in network.weights.items() if name.endswith("_bias")]
         own = [p for p in network.encoders.parameters() if p.requires_grad]
         fused = settings.device.startswith("cuda")
+        groups: list[dict[str, Any]] = [
+            {"params": decayed + own},
+            {"params": plain, "weight_decay": 0.0},
+        ]
         self.optimiser = torch.optim.AdamW(
-            [{"params": decayed + own}, {"params": plain, "weight_decay": 0.0}],
+            groups,
             lr=settings.learning_rate,
             weight_decay=settings.alpha,
             fused=fused,
@@ -263,8 +249,9 @@ class _Run:
         for place, state in self.optimiser.state_dict()["state"].items():
             for name, tensor in state.items():
                 arrays[f"optimiser.{place}.{name}"] = tensor.cpu().numpy()
+        content: Any = arrays
         with atomic_write(path) as part, part.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, **content)
 
     def load(self, path: Path, mark: str) -> None:
         with np.load(path, allow_pickle=False) as file:
@@ -327,8 +314,13 @@ def train(
         run.load(path, mark)
     if _pays_to_fuse(network, task, settings):
         network.fuse()
+
+    def save() -> None:
+        if path is not None:
+            run.save(path, mark)
+
     with _seeded():
-        _epochs(run, task, settings, callbacks, lambda: path and run.save(path, mark))
+        _epochs(run, task, settings, callbacks, save)
     if task.valid is not None and run.best:
         network.load_state_dict(run.best)
         kept = run.best_epoch.astype(np.intp)
@@ -413,7 +405,8 @@ class _Known:
         half = settings.half_precision and device.startswith("cuda")
         self.cast = torch.autocast(device.split(":")[0], torch.bfloat16, enabled=half)
         # embeddings that need no scaling may stay as short as they came
-        self.source = open_rows(task, device, torch.bfloat16 if half else torch.float32)
+        dtype = torch.bfloat16 if half else torch.float32
+        self.source = open_rows(task, device, dtype, lock=settings.epochs >= _MANY_EPOCHS)
         self.target = _tensor(task.target, device)
         self.train = _tensor(task.train, device)
         self.valid = None if task.valid is None else _tensor(task.valid, device)
@@ -484,7 +477,7 @@ def _parts_of(chosen: NDArray[np.intp], sizes: NDArray[np.intp]) -> list[NDArray
     return np.split(chosen, np.flatnonzero(np.diff(ends // _ROWS_AT_ONCE)) + 1)
 
 
-def open_rows(task: Task, device: str, dtype: Any) -> Any:
+def open_rows(task: Task, device: str, dtype: Any, *, lock: bool) -> Any:
     """Rows on the device as a whole where they fit, else read ahead of it."""
     X, on_gpu = task.rows.X, device.startswith("cuda")
     free = torch.cuda.mem_get_info(torch.device(device))[0] if on_gpu else 0
@@ -494,7 +487,9 @@ def open_rows(task: Task, device: str, dtype: Any) -> Any:
     if on_disk or (on_gpu and held > free // 2):
         if n_folds > 1:
             raise GroupDataError("folds are trained at once on rows that fit into memory")
-        return streamed(task.rows, device, dtype, task.centre, task.scale, keep=free // 4)
+        return streamed(
+            task.rows, device, dtype, task.centre, task.scale, keep=free // 4, lock=lock
+        )
     return resident(task.rows, device, dtype, task.centre, task.scale)
 
 
