@@ -70,7 +70,7 @@ def test_a_model_of_a_table_with_its_sets(kind, fitted, tmp_path):
 def test_folds_that_were_run_already_calibrate_a_model(kind, fitted):
     job, method, model = fitted[kind]
     result = result_of(job, method)
-    with_sets = promise_from_result(model, result, method.name, 0.8)
+    with_sets = promise_from_result(job, model, result, method.name, 0.8)
     assert with_sets.estimator.n_calibration_ == 24
     assert promises(with_sets) == "about 80% of new groups drawn as these were"
     found = promised_columns(with_sets, job.features, job.targets.groups, "group")
@@ -87,7 +87,7 @@ def test_rows_need_a_method_of_their_own(fitted):
     job, method, model = fitted["measure"]
     result = result_of(job, method)
     with pytest.raises(TableError, match="needs one `method`"):
-        promise_from_result(model, result, method.name, 0.8)
+        promise_from_result(job, model, result, method.name, 0.8)
     with pytest.raises(TableError, match="no label that could be doubted"):
         label_issues(result_of(*fitted["proportions"][:2]), METHODS["proportions"])
     assert held_coverage(result.methods[method.name]) is None

@@ -6,6 +6,7 @@ import pytest
 
 from groupwise import CalibratedGroupClassifier, GroupBoostClassifier
 from groupwise.exceptions import GroupDataError
+from groupwise.model_selection import WholeGroupKFold, WholeGroupShuffleSplit
 from groupwise.uncertainty import find_label_issues, rank_label_issues
 from groupwise.uncertainty.calibrated import IsotonicScaling
 from tests.uncertainty.conftest import make_groups
@@ -72,6 +73,11 @@ def test_flipped_labels_come_first(plain):
     assert np.isin(first, flipped).mean() > 0.6  # chance: 0.1
     suspected = found.table["group"][found.table["issue"]]
     assert np.isin(suspected, flipped).mean() > 0.4
+    cv = WholeGroupKFold(3, n_repeats=2, random_state=0)
+    steady = find_label_issues(plain, X, wrong, groups=groups, cv=cv)
+    assert np.isin(steady.table["group"].head(20), flipped).mean() > 0.6
+    with pytest.raises(ValueError, match="must test every group"):
+        find_label_issues(plain, X, wrong, groups=groups, cv=WholeGroupShuffleSplit(1))
     coarse = find_label_issues(plain, X, wrong, groups=groups, keep_whole=groups // 2, cv=3)
     assert len(coarse.table) == 200
 

@@ -258,6 +258,19 @@ def test_coarser_units_are_kept_whole_and_count_once(plain):
     assert np.allclose(np.bincount(known.unit, known.weight), 1.0)
 
 
+def test_held_out_answers_calibrate_and_coarser_units_count_once(plain):
+    X, y, groups = make_groups(60, seed=0)
+    model = plain.fit(X, y, groups=groups)
+    proba, code = model.predict_groups_proba(X, groups), y[Groups(groups).first_rows]
+    made = ConformalGroupClassifier.from_held_out(model, "majority", proba, code, coverage=0.8)
+    threshold = np.sort(1 - proba[np.arange(60), code])[int(np.ceil(0.8 * 61)) - 1]
+    assert np.array_equal(made.predict_group_sets(X, groups), 1 - proba <= threshold)
+    coarse = ConformalGroupClassifier.from_held_out(
+        model, "majority", proba, code, keep_whole=np.arange(60) // 3
+    )
+    assert (made.n_calibration_, coarse.n_calibration_) == (60, 20)
+
+
 def test_folds_hold_every_row_out_once():
     X, y, groups = make_groups(30, seed=0)
     data = training_data(X, X, y, Groups(groups), keep_whole=groups // 3)

@@ -156,7 +156,7 @@ def _fit_auto(
             job, time_limit=seconds, n_splits=folds, n_jobs=-1, command=command_line()
         )
     if coverage is not None:
-        model = promise_from_result(model, result, AUTO, coverage)
+        model = promise_from_result(job, model, result, AUTO, coverage)
     _tell(console, model, result, out, report, estimate)
 
 

@@ -241,6 +241,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         proba_group: ArrayLike,
         y_group: ArrayLike,
         *,
+        keep_whole: ArrayLike | None = None,
         coverage: float = 0.9,
     ) -> Self:
         """Calibrate a model on what models like it said of groups they had not seen.
@@ -257,6 +258,8 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
             Probabilities, or shares, of groups while they were held out.
         y_group : array-like of shape (n_groups,) or (n_groups, n_classes)
             Positions of the labels among the classes, or shares.
+        keep_whole : array-like of shape (n_groups,), default=None
+            Coarser ids that no fold has divided; each counts once.
         coverage : float, default=0.9
 
         Returns
@@ -269,13 +272,15 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         made._adopt(fitted)
         proba, known = np.asarray(proba_group, dtype=float), np.asarray(y_group)
         at, none = np.arange(len(proba)), np.zeros(len(proba), np.intp)
+        unit = at if keep_whole is None else check_groups(keep_whole, len(at)).codes
         code = none
         if kind == "proportions":
             score = np.abs(known - proba).max(axis=1)
         else:
             code = known.astype(np.intp)
             score = class_scores(proba, "plain")[at, code]
-        made._store([fitted], fitted, CalibrationScores(score, np.ones(len(proba)), none, code, at))
+        scores = CalibrationScores(score, unit_weights(unit), none, code, unit)
+        made._store([fitted], fitted, scores)
         made.method_ = "held-out"
         return made
 

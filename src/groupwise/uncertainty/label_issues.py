@@ -72,7 +72,9 @@ def find_label_issues(
     keep_whole : array-like of shape (n_rows,), default=None
         Coarser ids that no fold may divide: a user's sessions would vouch for each other.
     cv : int or splitter, default=5
-        A number is that of folds of whole groups, stratified unless ``keep_whole`` is given.
+        A number is that of folds of whole groups, stratified unless ``keep_whole`` is given. A
+        splitter may test a group more than once (``WholeGroupKFold(5, n_repeats=3)``), which makes
+        the list steadier: probabilities are averaged.
     random_state : int, RandomState instance or None, default=None
         Of the folds.
 
@@ -110,16 +112,18 @@ def find_label_issues(
     splits = split_whole_groups(
         cv, X, codes, encoded, keep_whole=keep_whole, stratify=False, random_state=rng
     )
-    proba = np.full((encoded.n_groups, len(classes)), np.nan)
+    proba = np.zeros((encoded.n_groups, len(classes)))
+    n_tests = np.zeros((encoded.n_groups, 1))
     for train, test in splits:
         model: Any = clone(estimator)
         with expecting("X", f"rows that {type(model).__name__} can be fitted to"):
             model.fit(_safe_indexing(X, train), codes[train], groups=encoded.codes[train])
         found = model.predictions(_safe_indexing(X, test), encoded.codes[test])
-        proba[found.groups.names] = found.with_classes(np.arange(len(classes))).proba_group
-    if np.isnan(proba).any():
+        proba[found.groups.names] += found.with_classes(np.arange(len(classes))).proba_group
+        n_tests[found.groups.names] += 1
+    if not n_tests.all():
         raise ValueError(f"cv must test every group, {cv!r} does not")
-    return rank_label_issues(proba, y_group, classes, encoded.names, encoded.sizes)
+    return rank_label_issues(proba / n_tests, y_group, classes, encoded.names, encoded.sizes)
 
 
 def rank_label_issues(
