@@ -4,4 +4,11 @@ from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils._metadata_requests import _MetadataRequester as MetadataRequester
 
-__all__ = ["GroupsConsumerMixin", "MetadataRequester", "set_random_states"]
+__all__ = ["GroupsConsumerMixin", "MetadataRequester", "loss_module", "set_random_states"]
+
+
+def loss_module() -> str:
+    """What the module of scikit-learn's compiled losses calls itself, once it is loaded."""
+    from sklearn._loss._loss import CyHalfBinomialLoss  # only model files want it
+
+    return str(CyHalfBinomialLoss.__module__)

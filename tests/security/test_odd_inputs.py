@@ -139,7 +139,7 @@ def with_zeros(X: Any) -> Any:
 def doubled(X: Any) -> Any:
     """Every entry twice, each half."""
     table = sparse.coo_array(X)
-    row, column = table.coords
+    row, column = table.row, table.col
     return sparse.coo_array(
         (np.tile(table.data / 2, 2), (np.tile(row, 2), np.tile(column, 2))), shape=X.shape
     )

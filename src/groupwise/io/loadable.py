@@ -6,6 +6,8 @@ a file (a job, a method of the command line, an array parked on disk) has no pla
 test says that a model needs a class, add it to the table of its package after reading it.
 """
 
+from groupwise._compat import loss_module
+
 __all__ = ["BIT_GENERATORS", "KEY_TYPES", "LOADABLE", "OWN", "SKLEARN", "names_of"]
 
 #: Classes of this package, by module.
@@ -171,6 +173,7 @@ _SKLEARN_PARTS = {
     "HalfMultinomialLoss HalfPoissonLoss HalfSquaredError HalfTweedieLoss "
     "HalfTweedieLossIdentity HuberLoss PinballLoss",
     "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration",
+    "sklearn.compose._column_transformer": "_RemainderColsList",  # a list, before 1.7
     "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
     "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",
@@ -197,7 +200,8 @@ _NUMBERS = (
 
 # These take numbers in their constructor and keep them.
 _LOSSES = {
-    "sklearn._loss._loss": "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
+    # Before 1.9 the module calls itself _loss, and is known by that name once it is loaded.
+    loss_module(): "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
     "CyHalfMultinomialLoss CyHalfPoissonLoss CyHalfSquaredError CyHalfTweedieLoss "
     "CyHalfTweedieLossIdentity CyHuberLoss CyPinballLoss",
     "sklearn.linear_model._sgd_fast": "EpsilonInsensitive Hinge Huber Log ModifiedHuber "
