@@ -24,13 +24,15 @@ from groupwise.cli.console import (
 )
 from groupwise.cli.dask import fit_folder
 from groupwise.io import is_model_file, save_model
-from groupwise.jobs import Job, Method, Result, TableModel, fit_auto
+from groupwise.jobs import Job, JobOptions, Result, TableModel, fit_auto, judge_method
 from groupwise.methods import AUTO
 from groupwise.tables import OptionError
 
 
 def fit(
     table: options.TablePath,
+    groups_table: options.GroupsTable = None,
+    source: options.Source = None,
     group: options.Group = None,
     label: options.Label = None,
     kind: options.Kind = None,
@@ -54,7 +56,9 @@ def fit(
     features: options.Features = None,
     ignore: options.Ignore = None,
     order: options.Order = None,
+    keep_whole: options.KeepWhole = None,
     sql: options.Sql = None,
+    header: options.Header = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")] = Path(
         "model.skops"
     ),
@@ -62,6 +66,7 @@ def fit(
         Path | None, typer.Option("--report", help="HTML page to write as well.")
     ] = None,
     folds: options.Folds = 5,
+    jobs: options.Jobs = None,
     seed: options.Seed = 0,
     dask: Annotated[
         str | None,
@@ -86,22 +91,27 @@ def fit(
     """
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
+        inputs = options.inputs(table, groups_table, source)
         check_folder(out, report)
-        check_overwriting(out, inputs=(table,), force=force, ours=is_model_file)
-        check_overwriting(report, inputs=(table, out), force=force, ours=is_page)
-        job_options = options.JobOptions(
+        check_overwriting(out, inputs=inputs, force=force, ours=is_model_file)
+        check_overwriting(report, inputs=(*inputs, out), force=force, ours=is_page)
+        job_options = JobOptions(
             table=table,
+            groups_table=groups_table,
+            sources=source or (),
             sql=sql,
+            header=header,
             group=group,
             label=options.split_names(label),
             kind=kind,
             measure=measure,
             domain=domain,
-            target=target,
+            target_domain=target,
             positive=positive,
-            features=options.split_names(features),
-            ignore=options.split_names(ignore),
+            wanted=options.split_names(features),
+            ignored=options.split_names(ignore),
             order=order,
+            keep_whole=keep_whole,
             seed=seed,
         )
         params = options.parse_params(param)
@@ -116,17 +126,28 @@ def fit(
         seconds = options.parse_time(time)
         if method is None and (params or tune):
             raise OptionError("--param and --tune are for one method: name it with --method")
-        job, why = job_options.job(job_options.read())
+        job, why = job_options.job()
         if method in (None, AUTO) and not params:
             print_job(console, job, why)
-            _fit_auto(console, job, seconds, folds, out, report)
+            _fit_auto(console, job, seconds, folds, jobs, out, report)
             return
         chosen = job.method(method)
         # a wrong parameter is told before the work
         chosen.build(job.supervision.constructor(), params, seed)
         print_job(console, job, why)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
-        result, final = _judge(console, job, chosen, params, folds, tune)
+        final = job.tune(chosen, params) if tune else params
+        result = judge_method(
+            job,
+            chosen,
+            params,
+            n_splits=folds,
+            tune=tune,
+            n_jobs=jobs,
+            final=final,
+            command=command_line(),
+            progress=lambda found, n: console.track(found, n, "Folds of whole groups"),
+        )
         with warnings.catch_warnings(record=True) as told:
             model = job.fit(chosen, final)
         for text in dict.fromkeys(str(warning.message) for warning in told):
@@ -135,13 +156,23 @@ def fit(
 
 
 def _fit_auto(
-    console: Console, job: Job, seconds: float, folds: int, out: Path, report: Path | None
+    console: Console,
+    job: Job,
+    seconds: float,
+    folds: int,
+    jobs: int | None,
+    out: Path,
+    report: Path | None,
 ) -> None:
     """Let all methods compete, telling of each when it is done."""
     console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
     with console.log("groupwise.auto"):
         model, result, estimate = fit_auto(
-            job, time_limit=seconds, n_splits=folds, n_jobs=-1, command=command_line()
+            job,
+            time_limit=seconds,
+            n_splits=folds,
+            n_jobs=-1 if jobs is None else jobs,
+            command=command_line(),
         )
     _tell(console, model, result, out, report, estimate)
 
@@ -181,17 +212,3 @@ def _tell(
 def _members(model: TableModel) -> list[str]:
     fitted: Any = model.estimator
     return [member.name for member in fitted.members_]
-
-
-def _judge(
-    console: Console, job: Job, method: Method, params: dict[str, Any], n_splits: int, tune: bool
-) -> tuple[Result, dict[str, Any]]:
-    """The estimate, and the parameters for the model of all rows."""
-    splits = job.splits(n_splits)
-    found = [
-        job.run_fold(method, params, split, search=tune, curve=job.wants_curve(fold))
-        for fold, split in console.track(list(enumerate(splits)), "Folds of whole groups")
-    ]
-    final = job.tune(method, params) if tune else params
-    about = job.about(command=command_line(), n_splits=len(splits), params=final)
-    return Result(about, {method.name: found}), final

@@ -82,13 +82,23 @@ def evaluate_model(
     model: TableModel, table: LoadedTable, *, order: str | None = None, command: str = ""
 ) -> Result:
     """Judge a fitted model on all groups of a table whose labels are known."""
-    features = model.schema.conform(table.frame, name=table.name)
-    targets = model.supervision.targets_in(table.frame, table.name, model.classes)
+    labelled = model.supervision.labelled_rows(table.frame, table.name)
+    frame = table.frame if labelled.all() else table.frame[labelled].reset_index(drop=True)
+    features = model.schema.conform(frame, name=table.name)
+    targets = model.supervision.targets_in(frame, table.name, model.classes)
     rows = model.supervision.judged_rows(targets)
-    at = order_of(table.frame, order, table.name)
+    at = order_of(frame, order, table.name)
     fold = evaluate_fold(model, features.iloc[rows], targets.take(rows), at[rows])
-    numbers = [ColumnUse(name, "number", "of the model") for name in model.schema.numbers]
-    categories = [ColumnUse(name, "category", "of the model") for name in model.schema.categories]
+    schema = model.schema
+    named = {
+        "number": schema.numbers,
+        "category": schema.categories,
+        "date": schema.dates,
+        "text": schema.texts,
+    }
+    columns = [
+        ColumnUse(name, use, "of the model") for use, names in named.items() for name in names
+    ]
     about = RunInfo(
         table=table.name,
         fingerprint=table.fingerprint,
@@ -96,7 +106,8 @@ def evaluate_model(
         n_groups=targets.groups.n_groups,
         supervision=model.supervision,
         classes=model.classes,
-        columns=(*numbers, *categories),
+        columns=tuple(columns),
+        n_unlabelled=int((~labelled).sum()),
         command=command,
     )
     return Result(about, {model.method: [fold]})

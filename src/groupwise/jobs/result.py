@@ -251,6 +251,10 @@ class RunInfo(_Record):
     command : str
     seed, n_splits : int, default=None
         ``None`` where nothing was fitted.
+    keep_whole : str, default=None
+        Column of coarser ids that no fold divided.
+    n_unlabelled : int, default=None
+        Rows without a label, which ``n_rows`` does not count.
     search : bool, default=None
         Whether each method's small search ran; ``None`` outside a comparison.
     params : dict of str to str, default=None
@@ -269,6 +273,8 @@ class RunInfo(_Record):
     command: str = ""
     seed: int | None = None
     n_splits: int | None = None
+    keep_whole: str | None = None
+    n_unlabelled: int | None = None
     search: bool | None = None
     params: dict[str, str] | None = None
     versions: dict[str, str] = field(default_factory=library_versions)

@@ -1,5 +1,6 @@
 """Where a table comes from: the address of a database, or a file of some kind with its reader."""
 
+import csv
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ __all__ = [
     "check_address",
     "compression_of",
     "detect_format",
+    "headerless_hint",
     "is_database",
     "passwords_in",
     "without_password",
@@ -71,25 +73,58 @@ class Format:
     ----------
     name : str
     read : callable
-        ``read(stream, text)`` gives an Arrow table; ``text`` names columns to keep as text.
+        ``read(stream, text, header)`` gives an Arrow table; ``text`` names columns to keep as text,
+        ``header`` says whether the first line holds the columns' names.
     """
 
     name: str
-    read: Callable[[Any, Sequence[str]], pa.Table]
+    read: Callable[[Any, Sequence[str], bool], pa.Table]
 
 
-def _read_separated(separator: str | None) -> Callable[[Any, Sequence[str]], pa.Table]:
-    def read(stream: Any, text: Sequence[str]) -> pa.Table:
+# What stands for a missing value besides what Arrow knows (NA, null, NaN, ...).
+_MISSING = [*pyarrow.csv.ConvertOptions().null_values, "?", " ?"]
+_NUMBER_NAME = re.compile(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+
+
+def headerless_hint(columns: Sequence[str]) -> str:
+    """What to say of column names that look like values.
+
+    Examples
+    --------
+    >>> headerless_hint(["-11", "42", "MUSK-1"])
+    '; these look like values: for a file without a line of names see `header`'
+    >>> headerless_hint(["x", "y"])
+    ''
+    """
+    if sum(bool(_NUMBER_NAME.match(name)) for name in columns) * 2 < len(columns):
+        return ""
+    return "; these look like values: for a file without a line of names see `header`"
+
+
+def _read_separated(separator: str | None) -> Callable[[Any, Sequence[str], bool], pa.Table]:
+    def read(stream: Any, text: Sequence[str], header: bool) -> pa.Table:
         first, stream = _first_line(stream)
+        mark = separator or _separator_in(first)
+        names = (
+            None if header else numbered(len(next(csv.reader([first.decode()], delimiter=mark))))
+        )
         return pyarrow.csv.read_csv(
             stream,
-            parse_options=pyarrow.csv.ParseOptions(delimiter=separator or _separator_in(first)),
+            read_options=pyarrow.csv.ReadOptions(column_names=names),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=mark),
             convert_options=pyarrow.csv.ConvertOptions(
-                strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string())
+                null_values=_MISSING,
+                strings_can_be_null=True,
+                column_types=dict.fromkeys(text, pa.string()),
             ),
         )
 
     return read
+
+
+def numbered(n_columns: int) -> list[str]:
+    """Names for columns that have none."""
+    return [f"c{position}" for position in range(1, n_columns + 1)]
 
 
 def _first_line(stream: BinaryIO) -> tuple[bytes, Any]:
@@ -129,18 +164,18 @@ def _separator_in(header: bytes) -> str:
     return max((",", "\t", ";", "|"), key=lambda mark: header.count(mark.encode()))
 
 
-def _read_parquet(stream: Any, _text: Sequence[str]) -> pa.Table:
+def _read_parquet(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     return pyarrow.parquet.ParquetFile(pa.BufferReader(stream.read())).read()
 
 
-def _read_feather(stream: Any, _text: Sequence[str]) -> pa.Table:
+def _read_feather(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     content = stream.read()
     if content[:6] == b"ARROW1" or content[:4] == b"FEA1":
         return pyarrow.feather.read_table(pa.BufferReader(content))
     return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
 
 
-def _read_json_lines(stream: Any, _text: Sequence[str]) -> pa.Table:
+def _read_json_lines(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     content = stream.read()
     check_nesting(content)
     return pyarrow.json.read_json(pa.BufferReader(content))
