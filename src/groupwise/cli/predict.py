@@ -13,7 +13,7 @@ from groupwise.cli.console import Console, check_folder, check_overwriting, one_
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel, predict_table, read_tables
 from groupwise.tables import write_table
-from groupwise.tables.write import check_writable, spreadsheet_safe
+from groupwise.tables.write import check_writable, may_be_replaced, spreadsheet_safe
 
 
 def predict(
@@ -54,7 +54,7 @@ def predict(
         if out is not None:
             check_folder(check_writable(out))
             inputs = options.inputs(model, table, groups_table)
-            check_overwriting(out, inputs=inputs, force=force)
+            check_overwriting(out, inputs=inputs, force=force, ours=may_be_replaced)
         fitted = load_table_model(model)
         loaded = read_tables(
             table,

@@ -90,7 +90,9 @@ def fit_table(
         **options,
     ).job()
     if method in (None, AUTO) and not params:
-        model, result, _ = fit_auto(job, time_limit=time_limit, n_splits=n_splits, n_jobs=n_jobs)
+        model, result, _ = fit_auto(
+            job, time_limit=time_limit, n_splits=n_splits, n_jobs=n_jobs or 1
+        )
         return model, result
     chosen = job.method(method)
     result = judge_method(job, chosen, dict(params or {}), n_splits=n_splits, n_jobs=n_jobs)

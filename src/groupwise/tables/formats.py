@@ -1,6 +1,7 @@
 """Where a table comes from: the address of a database, or a file of some kind with its reader."""
 
 import csv
+import io
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -62,6 +63,7 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
+_SHEETS = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}
 _COMPRESSED_SUFFIXES = {".gz", ".bz2", ".zst", ".lz4"}
 
 
@@ -181,12 +183,50 @@ def _read_json_lines(stream: Any, _text: Sequence[str], _header: bool) -> pa.Tab
     return pyarrow.json.read_json(pa.BufferReader(content))
 
 
+def _read_excel(stream: Any, text: Sequence[str], header: bool) -> pa.Table:
+    """The first sheet."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError as error:
+        raise TableError(
+            "is an Excel file: pip install 'groupwise[excel]', or save it as CSV or Parquet"
+        ) from error
+    try:
+        with CalamineWorkbook.from_filelike(io.BytesIO(stream.read())) as workbook:
+            lines = workbook.get_sheet_by_index(0).to_python()
+    except CalamineError as error:
+        raise TableError(f"cannot be read: {error}") from error
+    if not lines:
+        raise TableError("the first sheet is empty")
+    names = [str(name) for name in lines[0]] if header else numbered(len(lines[0]))
+    columns = zip(*lines[int(header) :], strict=True)
+    arrays = [
+        _cells(list(cells), name in text) for name, cells in zip(names, columns, strict=False)
+    ] or [pa.array([])] * len(names)
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _cells(cells: list[Any], as_text: bool) -> pa.Array:
+    """A column of a sheet; where it mixes texts and numbers, all are texts."""
+    known = [None if cell == "" or cell in _MISSING else cell for cell in cells]
+    kinds = {type(cell) for cell in known if cell is not None}
+    if as_text or len(kinds - {int, float}) + bool(kinds & {int, float}) > 1:
+        known = [None if cell is None else _plain_text(cell) for cell in known]
+    return pa.array(known)
+
+
+def _plain_text(cell: Any) -> str:
+    whole = isinstance(cell, float) and cell == int(cell)
+    return str(int(cell)) if whole else str(cell)
+
+
 FORMATS = {
     "csv": Format("csv", _read_separated(None)),
     "tsv": Format("tsv", _read_separated("\t")),
     "parquet": Format("parquet", _read_parquet),
     "feather": Format("feather", _read_feather),
     "jsonl": Format("jsonl", _read_json_lines),
+    "excel": Format("excel", _read_excel),
 }
 
 
@@ -211,9 +251,11 @@ def detect_format(path: Path | None, head: bytes) -> Format:
         return FORMATS["parquet"]
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return FORMATS["feather"]
-    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise TableError("is a zip or Excel file; save it as CSV or Parquet")
     suffix = _table_suffix(path)
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        if suffix in _SHEETS:
+            return FORMATS["excel"]
+        raise TableError("is a zip or Excel file; save it as CSV or Parquet, or call it .xlsx")
     if suffix in _SUFFIXES:
         return FORMATS[_SUFFIXES[suffix]]
     return FORMATS["jsonl" if head.lstrip()[:1] == b"{" else "csv"]
