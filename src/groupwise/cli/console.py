@@ -399,7 +399,9 @@ def score_summary(result: Result, method: str) -> dict[str, Any]:
     values = result.unit_scores()[method].dropna()
     score, low, high = result.mean_with_interval(method, values)
     worst = values.sort_values(kind="stable").head(5)
+    simplest = result.baseline()
     return {
+        "baseline": None if simplest is None else simplest[0],
         "score": score,
         "low": low,
         "high": high,
@@ -415,8 +417,15 @@ def print_score(console: Console, summary: dict[str, Any], where: str) -> None:
         f"score:       {summary['score']:.3f} ({summary['score_name']}; 95 % interval "
         f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
     )
+    if summary["baseline"] is not None:
+        console.print(
+            f"baseline:    {summary['baseline']:.3f} (the same answer for every group and row)"
+        )
     worst = [f"{name} {value:.2f}" for name, value in summary["worst"].items() if value < 1.0]
-    if worst:
+    wrong = [name for name, value in summary["worst"].items() if value == 0.0]
+    if len(wrong) == len(worst) > 0:  # right or wrong: no one is worse than another
+        console.print(f"wrong:       {', '.join(wrong)}, ...")
+    elif worst:
         console.print(f"worst:       {', '.join(worst)}")
 
 
@@ -448,6 +457,12 @@ def print_board(console: Console, result: Result) -> pd.DataFrame:
     table = Console.table(result.about.supervision.score_name, columns, board_rows(board))
     table.columns[0].no_wrap = True
     console.print(table)
+    simplest = result.baseline()
+    if simplest is not None:
+        console.print(
+            f"the same answer for every group and row: {simplest[0]:.3f} "
+            f"({simplest[1]:.3f}, {simplest[2]:.3f})"
+        )
     if (np.asarray(board["difference_high"])[1:] >= 0).any():
         console.print("=: the difference to the best may be none")
     for name, reason in result.left_out.items():

@@ -155,4 +155,5 @@ class _Fold:
             split,
             search=self.tune,
             curve=self.job.wants_curve(number),
+            importance=True,
         )

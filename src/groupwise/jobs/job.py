@@ -242,10 +242,12 @@ class Job:
         *,
         search: bool,
         curve: bool = True,
+        importance: bool = False,
     ) -> FoldResult:
         """Fit on one part, judge on the other.
 
-        With ``curve`` the error is followed round by round where the method has rounds.
+        With ``curve`` the error is followed round by round where the method has rounds; with
+        ``importance`` every column is shuffled once.
         """
         train, test = split
         started = time.perf_counter()
@@ -260,7 +262,9 @@ class Job:
             self.features.iloc[test],
             self.targets.take(test),
             self.order[test],
+            known=self.targets.take(train),
             curve=curve,
+            importance=importance,
         )
         return replace(
             found,
