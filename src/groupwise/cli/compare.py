@@ -57,6 +57,8 @@ def compare(
     folds: options.Folds = 5,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
+    title: options.Title = None,
+    notes: options.Notes = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -108,7 +110,7 @@ def compare(
             save_best(job, result, str(board.index[0]), model, search)
             console.print(f"written:     {model} ({board.index[0]})")
         if report is not None:
-            write_report(result, report)
+            write_report(result, report, title=title, notes=notes)
             console.print(f"written:     {report}")
         console.print(f"written:     {out / 'result.json'}")
         lines = board.reset_index().to_dict(orient="records")

@@ -325,11 +325,18 @@ def is_page(path: Path) -> bool:
         return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
-def write_report(result: Result, path: Path) -> None:
-    """Write the page."""
-    from groupwise.report import render  # matplotlib is slow to load
+def write_report(
+    result: Result, path: Path, *, title: str | None = None, notes: str | None = None
+) -> None:
+    """Write the page; ``notes`` may name a file with ``@``."""
+    from groupwise.report import render  # slow to load
 
-    write_text(path, render(result))
+    if notes is not None and notes.startswith("@"):
+        try:
+            notes = Path(notes[1:]).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise OptionError(f"--notes: {notes[1:]} is no text in UTF-8") from error
+    write_text(path, render(result, title=title, notes=notes or ""))
 
 
 def print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:

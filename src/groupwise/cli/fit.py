@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -27,6 +27,14 @@ from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Job, JobOptions, Result, TableModel, fit_auto, judge_method
 from groupwise.methods import AUTO
 from groupwise.tables import OptionError
+
+
+class Page(NamedTuple):
+    """The HTML page that was asked for."""
+
+    path: Path | None
+    title: str | None
+    notes: str | None
 
 
 def fit(
@@ -77,6 +85,8 @@ def fit(
             "(tcp://host:8786), or on a local one; judged on one fold's share of the groups.",
         ),
     ] = None,
+    title: options.Title = None,
+    notes: options.Notes = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -91,6 +101,7 @@ def fit(
     """
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
+        page = Page(report, title, notes)
         inputs = options.inputs(table, groups_table, source)
         check_folder(out, report)
         check_overwriting(out, inputs=inputs, force=force, ours=is_model_file)
@@ -121,7 +132,7 @@ def fit(
             model, result = fit_folder(
                 job_options, dask, method, params, folds=folds, command=command_line()
             )
-            _tell(console, model, result, out, report)
+            _tell(console, model, result, out, page)
             return
         seconds = options.parse_time(time)
         if method is None and (params or tune):
@@ -129,7 +140,7 @@ def fit(
         job, why = job_options.job()
         if method in (None, AUTO) and not params:
             print_job(console, job, why)
-            _fit_auto(console, job, seconds, folds, jobs, out, report)
+            _fit_auto(console, job, seconds, folds, jobs, out, page)
             return
         chosen = job.method(method)
         # a wrong parameter is told before the work
@@ -152,7 +163,7 @@ def fit(
             model = job.fit(chosen, final)
         for text in dict.fromkeys(str(warning.message) for warning in told):
             console.note(text)
-        _tell(console, model, result, out, report)
+        _tell(console, model, result, out, page)
 
 
 def _fit_auto(
@@ -162,7 +173,7 @@ def _fit_auto(
     folds: int,
     jobs: int | None,
     out: Path,
-    report: Path | None,
+    page: Page,
 ) -> None:
     """Let all methods compete, telling of each when it is done."""
     console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
@@ -174,7 +185,7 @@ def _fit_auto(
             n_jobs=-1 if jobs is None else jobs,
             command=command_line(),
         )
-    _tell(console, model, result, out, report, estimate)
+    _tell(console, model, result, out, page, estimate)
 
 
 def _tell(
@@ -182,13 +193,13 @@ def _tell(
     model: TableModel,
     result: Result,
     out: Path,
-    report: Path | None,
+    page: Page,
     estimate: Estimate | None = None,
 ) -> None:
     """Write the files and say what the model is worth."""
     save_model(model, out, result=result.to_json())
-    if report is not None:
-        write_report(result, report)
+    if page.path is not None:
+        write_report(result, page.path, title=page.title, notes=page.notes)
     summary = score_summary(result, model.method)
     if estimate is not None:
         print_board(console, result)
@@ -196,7 +207,7 @@ def _tell(
         summary |= {"low": estimate.low, "high": estimate.high}
     units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training")
-    console.print(f"written:     {out}" + (f", {report}" if report else ""))
+    console.print(f"written:     {out}" + (f", {page.path}" if page.path else ""))
     console.emit_json(
         summary
         | {

@@ -25,6 +25,7 @@ __all__ = [
     "Label",
     "MeasureName",
     "ModelPath",
+    "Notes",
     "Order",
     "Positive",
     "Quiet",
@@ -34,6 +35,7 @@ __all__ = [
     "TablePath",
     "Target",
     "Time",
+    "Title",
     "inputs",
     "parse_params",
     "parse_time",
@@ -148,6 +150,11 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Of folds and models.")
 Time = Annotated[
     str,
     typer.Option("--time", help="For the automatic choice: 30s, 2m, 1h; seconds without a unit."),
+]
+Title = Annotated[str | None, typer.Option("--title", help="Heading of the HTML page.")]
+Notes = Annotated[
+    str | None,
+    typer.Option("--notes", help="Words of your own for the HTML page, or @FILE that holds them."),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace a file that is read, or that is something else.")
