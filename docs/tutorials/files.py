@@ -1,6 +1,6 @@
 """Plain files for the tutorials, from the data sets that GROUPWISE_DATA names.
 
-``python docs/tutorials/files.py [FOLDER]`` writes them all; every function writes those of one page.
+``python docs/tutorials/files.py [FOLDER]`` writes them all; a function writes those of one page.
 """
 
 import sys
@@ -17,8 +17,12 @@ def wearable(folder: Path) -> None:
     """Windows of a phone's accelerometer; a session is what one person did in one go."""
     rows = pd.read_csv(data_folder() / "sessions" / "wisdm_v1.1_transformed.csv.gz")
     rows.columns = [column.lower() for column in rows.columns]
-    session = rows["user"].astype(str) + "-" + rows.groupby("user")["activity"].transform(
-        lambda values: pd.factorize(values)[0].astype(str)
+    session = (
+        rows["user"].astype(str)
+        + "-"
+        + rows.groupby("user")["activity"].transform(
+            lambda values: pd.factorize(values)[0].astype(str)
+        )
     )
     some = rows.assign(session=session).groupby("session").head(12)
     names = ["session", "user", "activity"]

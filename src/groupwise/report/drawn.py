@@ -41,18 +41,20 @@ def intervals(
     ends = [end for row in rows for end in (row.low, row.high, row.value)]
     ends += [] if reference is None else [reference[1]]
     scale = _Scale(min(ends), max(ends), _LABEL, _WIDTH - _RIGHT)
-    height = _LINE * len(rows) + (44 if reference else 26)
+    height = _LINE * len(rows) + (44 if reference and reference[0] else 26)
     parts = []
     if reference is not None:
         x = scale(reference[1])
         parts.append(_line(x, 4, x, _LINE * len(rows) + 6, "guide"))
-        parts.append(
-            _text(x, _LINE * len(rows) + 20, f"{reference[0]} {reference[1]:.{digits}f}", "middle")
-        )
+        if reference[0]:
+            said = f"{reference[0]} {reference[1]:.{digits}f}"
+            near = min(max(x, 60.0), _WIDTH - 60.0)
+            parts.append(_text(near, _LINE * len(rows) + 20, said, "middle"))
     for position, row in enumerate(rows):
         y = _LINE * (position + 0.5) + 2
         kind = "mark strong" if row.strong else "mark"
-        shown = f"{row.value:+.{digits}f}" if signed else f"{row.value:.{digits}f}"
+        value = round(row.value, digits) + 0.0  # no minus before a nought
+        shown = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
         hover = f"{row.name}: {shown} ({row.low:.{digits}f} to {row.high:.{digits}f})"
         parts.append(
             f"<g><title>{escape(hover)}</title>"

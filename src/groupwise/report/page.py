@@ -64,9 +64,9 @@ def _title(result: Result) -> str:
     known, about = result.about.supervision, result.about
     words = [PurePath(word).name if "/" in word else word for word in about.table.split(" ")]
     table = " ".join(words[:6])
-    what = ", ".join(known.label)
-    of = f" of {known.group}s" if known.group else ""
-    return f"{what}{of} in {table.split(':')[0]}"
+    what = " and ".join(known.label)
+    by = f" by {known.group}" if known.group else ""
+    return f"{what}{by}: {table.split(':')[0]}"
 
 
 def _confusion(result: Result, method: str) -> dict[str, Any] | None:

@@ -234,11 +234,11 @@ def _rounds(result: Result, curves: dict[str, NDArray[np.float64]]) -> Picture:
         said += f" The {len(shown)} best of {len(curves)} methods with rounds are drawn."
     return Picture(
         "Error by round",
-        f"{said} Held-out groups, mean over folds.",
+        f"{said} Error: {result.about.supervision.error_name}, held out, mean over folds.",
         lines(
             [Series(name, values.tolist()) for name, values in shown.items()],
             x_name="rounds",
-            y_name=result.about.supervision.error_name,
+            y_name="error",
         ),
     )
 
