@@ -13,7 +13,7 @@ LAYERS = [
     {"_typing", "rules"},
     {"inputs"},
     {"base", "kernels", "losses", "solvers", "metrics", "datasets"},
-    {"model_selection", "boosting"},
+    {"model_selection", "boosting", "pipeline"},
     {"gbdt"},
     {"majority", "proportions", "presence", "measures", "transfer", "dask", "incontext"},
     {"plotting", "tables"},

@@ -59,6 +59,7 @@ OWN = {
     "groupwise.metrics.counts": "Accuracy BalancedAccuracy FBeta Matthews",
     "groupwise.metrics.ranking": "AveragePrecision NDCG PrecisionAtK ROCArea",
     "groupwise.model_selection": "WholeGroupKFold WholeGroupShuffleSplit",
+    "groupwise.pipeline": "GroupPipeline",
     "groupwise.presence.apr": "APRClassifier",
     "groupwise.presence.balls": "BallSum Balls",
     "groupwise.presence.citation_knn": "CitationKNNClassifier",
