@@ -52,10 +52,7 @@ class GroupPipeline(Pipeline):
         with sklearn.config_context(enable_metadata_routing=True):
             return super().fit(X, y, **_given(groups), **params)
 
-    # ignored: sample_weight, scikit-learn's other argument here, is nothing that groups are given
-    def score(  # type: ignore[override]
-        self, X: MatrixLike, y: ArrayLike | None = None, groups: Ids = None
-    ) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None, groups: Ids = None) -> float:
         """The last step's score on what the others make of the rows."""
         return self._last().score(self._before(X), y, **_given(groups))
 

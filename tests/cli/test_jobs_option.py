@@ -17,8 +17,10 @@ def folds(folder):
 
 def test_compare_in_two_processes(run, fitted, tmp_path):
     for jobs in (1, 2):
-        done = run("compare", fitted / "good.csv", "-g", "group", "-l", "kind", "-m", METHODS,
-                   "--folds", 2, "--no-search", "--jobs", jobs, "-o", tmp_path / str(jobs))  # fmt: skip
+        done = run(
+            "compare", fitted / "good.csv", "-g", "group", "-l", "kind", "-m", METHODS,
+            "--folds", 2, "--no-search", "--jobs", jobs, "-o", tmp_path / str(jobs),
+        )  # fmt: skip
         assert done.exit_code == 0, done.stderr
     assert folds(tmp_path / "1") == folds(tmp_path / "2")
 

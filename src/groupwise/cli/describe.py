@@ -194,7 +194,7 @@ def _print(console: Console, found: dict[str, Any]) -> None:
         console.print(
             f"warning: every group has one {column!r}, and {n:,} of them have several groups. If "
             f"they are who the groups belong to, folds of groups learn from one and judge the same "
-            f"one, and scores are too good for new ones: say --keep-whole {column}"
+            f"one, and the score is not that of new ones: say --keep-whole {column}"
         )
     if "balance" in found:
         counts = ", ".join(f"{name} {n:,}" for name, n in found["balance"].items())

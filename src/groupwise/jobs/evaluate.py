@@ -48,7 +48,7 @@ def evaluate_fold(
     *,
     known: Targets | None = None,
     curve: bool = True,
-    importance: bool = False,
+    importance: Importance | None = None,
 ) -> FoldResult:
     """Predict and judge groups, and keep what a report shows of them.
 
@@ -65,8 +65,8 @@ def evaluate_fold(
         is chosen on the judged rows themselves.
     curve : bool, default=True
         Whether to follow the error round by round, the costliest part.
-    importance : bool, default=False
-        Whether to shuffle every column once.
+    importance : Importance, default=None
+        Of these rows, where it is known: the values shown are those of the columns that matter.
 
     Returns
     -------
@@ -78,8 +78,7 @@ def evaluate_fold(
     score = model.supervision.judge(predictions, targets)
     kept = _kept_groups(score)
     weight = predictions.row_weights() if model.explains else None
-    found = column_importance(model, features, targets, score) if importance else None
-    shown = _shown_columns(model, features, found)
+    shown = _shown_columns(model, features, importance)
     baseline = constant_scores(model.supervision, known or targets, targets)
     return FoldResult(
         units=_units(model.supervision, predictions, targets, score, baseline),
@@ -90,7 +89,7 @@ def evaluate_fold(
             for g in kept
         },
         confusion=_confusion(model, predictions, targets),
-        importance=found,
+        importance=importance,
         curve=_curve(model, X, targets) if curve else None,
         margins=_margins(model, X, targets, kept[:_TRACED_GROUPS]),
         reliability=_reliability(model, predictions, targets),
@@ -108,7 +107,9 @@ def evaluate_model(
     targets = model.supervision.targets_in(frame, table.name, model.classes)
     rows = model.supervision.judged_rows(targets)
     at = order_of(frame, order, table.name)
-    fold = evaluate_fold(model, features.iloc[rows], targets.take(rows), at[rows], importance=True)
+    judged = features.iloc[rows], targets.take(rows)
+    importance = column_importance(model, *judged)
+    fold = evaluate_fold(model, *judged, at[rows], importance=importance)
     schema = model.schema
     named = {
         "number": schema.numbers,

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import Importance
@@ -21,7 +20,6 @@ def column_importance(
     model: TableModel,
     features: pd.DataFrame,
     targets: Targets,
-    score_group: NDArray[np.float64],
     *,
     seed: int = 0,
 ) -> Importance | None:
@@ -34,8 +32,6 @@ def column_importance(
     model : TableModel
     features : DataFrame
     targets : Targets
-    score_group : ndarray of shape (n_groups,)
-        Scores with the columns as they are.
     seed : int, default=0
 
     Returns
@@ -47,6 +43,7 @@ def column_importance(
     if len(columns) * len(features) > _MOST or len(features) < 2:
         return None
     rng = np.random.RandomState(seed)
+    before = model.supervision.judge(model.predictions(features, targets.groups), targets)
     found: dict[str, list[Any]] = {"column": [], "total": [], "squares": [], "n": []}
     for column in columns:
         shuffled = features.copy()
@@ -54,7 +51,7 @@ def column_importance(
         for part in _parts(model, column):
             shuffled[part] = features[part].to_numpy()[order]
         predictions = model.predictions(shuffled, targets.groups)
-        fall = score_group - model.supervision.judge(predictions, targets)
+        fall = before - model.supervision.judge(predictions, targets)
         fall = fall[~np.isnan(fall)]
         found["column"].append(column)
         found["total"].append(round(float(fall.sum()), 6))

@@ -454,7 +454,7 @@ class Result:
         sums = lines.groupby(level=0, sort=False).sum()
         mean = sums["total"] / sums["n"]
         spread = np.sqrt((sums["squares"] / sums["n"] - mean**2).clip(lower=0) / sums["n"])
-        reach = np.maximum(1.96 * spread, 1.0 / sums["n"])  # never of no width
+        reach = np.where(spread > 0, 1.96 * spread, 1.0 / sums["n"])  # never of no width
         table = pd.DataFrame({"fall": mean, "low": mean - reach, "high": mean + reach})
         return table.sort_values("fall", ascending=False, kind="stable")
 
