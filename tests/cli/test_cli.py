@@ -275,6 +275,37 @@ def test_two_tables_from_fit_to_prediction(run, pair):
     assert "no column 'ward'" in run("predict", pair / "m.skops", pair / "rows.csv").stderr
 
 
+@pytest.mark.parametrize("method", ["means-logistic", None])
+def test_what_has_no_label_is_predicted(run, pair, method, tmp_path):
+    call = ["fit", pair / "rows.csv", "--groups-table", pair / "groups.csv", "-g", "group", "-l",
+            "kind", "--folds", 2, "-o", tmp_path / "m.skops", "--predictions", tmp_path / "p.csv",
+            "--report", tmp_path / "r.html"]  # fmt: skip
+    done = run(*call, *(["-m", method] if method else ["--time", "20s"]))
+    assert done.exit_code == 0, done.stderr
+    lines = pd.read_csv(tmp_path / "p.csv", dtype={"group": str})
+    assert lines["group"].tolist() == ["003"] and "1 groups without a label" in done.stdout
+    assert ("which has learned from this group" in (tmp_path / "r.html").read_text()) is True
+    assert ('"seen":true' in (tmp_path / "r.html").read_text()) == (method is None)
+
+
+def test_predictions_need_something_without_a_label(run, fitted, tmp_path):
+    done = run("fit", fitted / "good.csv", "-g", "group", "-l", "kind", "--predictions",
+               tmp_path / "p.csv", "-o", tmp_path / "m.skops")  # fmt: skip
+    assert done.exit_code == 2 and "every row has a label" in done.stderr
+
+
+def test_rows_without_a_label_have_their_number(run, good, tmp_path):
+    table = good.drop(columns=["kind", "n_no", "n_yes"])
+    table["hit"] = table["hit"].where(table.index % 9 != 4)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = run("fit", tmp_path / "t.csv", "--domain", "site", "--target", "new", "-l", "hit", "-m",
+               "target-only", "--folds", 2, "-o", tmp_path / "m.skops", "--predictions",
+               tmp_path / "p.jsonl")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line)["row"] for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert rows == list(range(4, 96, 9))
+
+
 def test_describe_two_tables(run, pair):
     tables = [pair / "rows.csv", "--groups-table", pair / "groups.csv", "-g", "group", "-l", "kind"]
     said = " ".join(run("describe", *tables).stdout.split())

@@ -24,9 +24,18 @@ from groupwise.cli.console import (
 )
 from groupwise.cli.dask import fit_folder
 from groupwise.io import is_model_file, save_model
-from groupwise.jobs import Job, JobOptions, Result, TableModel, fit_auto, judge_method
+from groupwise.jobs import (
+    Job,
+    JobOptions,
+    Result,
+    TableModel,
+    fit_auto,
+    judge_method,
+    predict_table,
+)
 from groupwise.methods import AUTO
-from groupwise.tables import OptionError
+from groupwise.tables import LoadedTable, OptionError, write_table
+from groupwise.tables.write import check_writable, may_be_replaced
 
 
 class Page(NamedTuple):
@@ -72,6 +81,12 @@ def fit(
     ),
     report: Annotated[
         Path | None, typer.Option("--report", help="HTML page to write as well.")
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions", help="Table to write: what the model says of what has no label."
+        ),
     ] = None,
     folds: options.Folds = 5,
     jobs: options.Jobs = None,
@@ -138,9 +153,15 @@ def fit(
         if method is None and (params or tune):
             raise OptionError("--param and --tune are for one method: name it with --method")
         job, why = job_options.job()
+        if predictions is not None:
+            check_folder(check_writable(predictions))
+            check_overwriting(predictions, inputs=(*inputs, out), force=force, ours=may_be_replaced)
+            if job.unlabelled is None:
+                raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
         if method in (None, AUTO) and not params:
             print_job(console, job, why)
-            _fit_auto(console, job, seconds, folds, jobs, out, page)
+            model = _fit_auto(console, job, seconds, folds, jobs, out, page)
+            _predict_unlabelled(console, job_options, job, model, predictions)
             return
         chosen = job.method(method)
         # a wrong parameter is told before the work
@@ -164,6 +185,23 @@ def fit(
         for text in dict.fromkeys(str(warning.message) for warning in told):
             console.note(text)
         _tell(console, model, result, out, page)
+        _predict_unlabelled(console, job_options, job, model, predictions)
+
+
+def _predict_unlabelled(
+    console: Console, job_options: JobOptions, job: Job, model: TableModel, path: Path | None
+) -> None:
+    """Write what the model says of the rows or groups that have no label."""
+    if path is None or job.unlabelled is None:
+        return
+    table, _ = job_options.read()
+    frame = table.frame.iloc[job.unlabelled.rows].reset_index(drop=True)
+    level = "row" if job.supervision.rows_labelled else "group"
+    lines = predict_table(model, LoadedTable(frame, table.name, ""), level=level)
+    if level == "row":  # as messages count them; a source's rows come behind the table's own
+        lines.insert(0, "row", job.unlabelled.rows)
+    write_table(lines, path)
+    console.print(f"written:     {path}: {len(lines):,} {level}s without a label")
 
 
 def _fit_auto(
@@ -174,7 +212,7 @@ def _fit_auto(
     jobs: int | None,
     out: Path,
     page: Page,
-) -> None:
+) -> TableModel:
     """Let all methods compete, telling of each when it is done."""
     console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
     with console.log("groupwise.auto"):
@@ -186,6 +224,7 @@ def _fit_auto(
             command=command_line(),
         )
     _tell(console, model, result, out, page, estimate)
+    return model
 
 
 def _tell(

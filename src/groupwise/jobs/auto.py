@@ -1,5 +1,6 @@
 """The automatic choice on a table: one model, and what every candidate was found to be worth."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
 from groupwise.jobs.baseline import constant_scores
-from groupwise.jobs.evaluate import plain_scores
+from groupwise.jobs.evaluate import kept_groups, plain_scores, shown_columns, shown_rows
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import FoldResult, GroupResults, Result
@@ -51,6 +52,7 @@ def fit_auto(
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
     held = fitted.held_out_
     methods = {name: _folds(name, held, job) for name in held.score}
+    methods[AUTO] = _with_rows(methods[AUTO], model, job)
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
     return model, Result(about, methods, left_out), fitted.estimate_
@@ -69,6 +71,20 @@ def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:
             )
         )
     return folds
+
+
+def _with_rows(folds: list[FoldResult], model: TableModel, job: Job) -> list[FoldResult]:
+    """The folds with rows of some groups, as the model of all rows sees them."""
+    predictions = model.predictions(job.features, job.targets.groups)
+    shown = shown_columns(model, job.features, None)
+    names = pd.Index([str(name) for name in job.targets.groups.names])
+    found = []
+    for fold in folds:
+        kept = kept_groups(np.array(fold.units.score_or_nan))
+        codes = names.get_indexer(pd.Index([fold.units.name[k] for k in kept]))
+        rows = shown_rows(model, predictions, job.targets, job.order, codes, shown)
+        found.append(replace(fold, rows=rows, rows_seen=True))
+    return found
 
 
 def _confusion(units: GroupResults, n_classes: int) -> list[list[int]] | None:

@@ -28,7 +28,14 @@ from groupwise.jobs.targets import Targets, order_of
 from groupwise.preparation import Prepared
 from groupwise.tables import ColumnUse, LoadedTable
 
-__all__ = ["evaluate_fold", "evaluate_model", "plain_scores"]
+__all__ = [
+    "evaluate_fold",
+    "evaluate_model",
+    "kept_groups",
+    "plain_scores",
+    "shown_columns",
+    "shown_rows",
+]
 
 # Groups whose rows are kept, and rows of each: what a page can still hold.
 _WORST, _OTHERS, _ROWS = 20, 20, 400
@@ -76,18 +83,12 @@ def evaluate_fold(
     X = model.prepare(features)
     predictions = model.predictions_of(X, targets.groups)
     score = model.supervision.judge(predictions, targets)
-    kept = _kept_groups(score)
-    weight = predictions.row_weights() if model.explains else None
-    shown = _shown_columns(model, features, importance)
+    kept = kept_groups(score)
+    shown = shown_columns(model, features, importance)
     baseline = constant_scores(model.supervision, known or targets, targets)
     return FoldResult(
         units=_units(model.supervision, predictions, targets, score, baseline),
-        rows={
-            str(targets.groups.names[g]): _rows_of(
-                g, model, predictions, targets, order, weight, shown
-            )
-            for g in kept
-        },
+        rows=shown_rows(model, predictions, targets, order, kept, shown),
         confusion=_confusion(model, predictions, targets),
         importance=importance,
         curve=_curve(model, X, targets) if curve else None,
@@ -192,7 +193,7 @@ def _confusion(
     return flat.reshape(n_classes, n_classes).tolist()
 
 
-def _shown_columns(
+def shown_columns(
     model: TableModel, features: pd.DataFrame, importance: Importance | None
 ) -> dict[str, NDArray[Any]]:
     """The values that the page of a group shows: of the columns that matter most, or the first."""
@@ -210,7 +211,23 @@ def _cell(value: Any) -> str:
     return str(value)[:_LETTERS]
 
 
-def _kept_groups(score: NDArray[Any]) -> NDArray[np.intp]:
+def shown_rows(
+    model: TableModel,
+    predictions: Predictions,
+    targets: Targets,
+    order: NDArray[Any],
+    groups: NDArray[np.intp],
+    shown: dict[str, NDArray[Any]],
+) -> dict[str, RowResults]:
+    """What a page shows of the rows of these groups, by the group's name."""
+    weight = predictions.row_weights() if model.explains else None
+    return {
+        str(targets.groups.names[g]): _rows_of(g, model, predictions, targets, order, weight, shown)
+        for g in groups
+    }
+
+
+def kept_groups(score: NDArray[Any]) -> NDArray[np.intp]:
     """The worst groups, then some of the others, evenly over the list."""
     order = np.argsort(score, kind="stable")
     worst, rest = order[:_WORST], np.sort(order[_WORST:])

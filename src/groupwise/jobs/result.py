@@ -198,6 +198,9 @@ class FoldResult(_Record):
         What counts once in the score: the held-out groups.
     rows : dict of str to RowResults
         Of some groups, by name.
+    rows_seen : bool, default=False
+        Whether those rows are as the model of all rows sees them, not as one that they were held
+        out from.
     curve : list of float, default=None
         Error after each round.
     margins : Margins, default=None
@@ -222,6 +225,7 @@ class FoldResult(_Record):
     weights: DomainWeights | None = None
     confusion: list[list[int]] | None = None
     importance: Importance | None = None
+    rows_seen: bool = False
     params: dict[str, Any] = field(default_factory=dict)
     seconds_search: float = 0.0
     seconds_fit: float = 0.0

@@ -146,7 +146,8 @@ def _page_data(result: Result, names: list[str]) -> dict[str, Any]:
                 break
             kept[group] = lines.to_dict()
             rows_left -= len(lines.at)
-        methods[name] = {"units": units, "rows": kept}
+        seen = any(fold.rows_seen for fold in result.methods[name])
+        methods[name] = {"units": units, "rows": kept, "seen": seen}
     return {
         "classes": result.about.classes,
         "methods": methods,

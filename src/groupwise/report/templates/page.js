@@ -119,7 +119,8 @@ function showGroup(name) {
       const what = rows.weight ? "the row's weight towards its group's label"
         : rows.proba ? "the probability of the predicted class" : "nothing: all are alike";
       page.append(element("h2", {}, "Rows in order"),
-        element("p", { class: "small" }, `One bar per row; colour: predicted class; height: ${what}.`),
+        element("p", { class: "small" }, `One bar per row; colour: predicted class; height: ${what}.` +
+          (method.seen ? " As the model of all rows sees them, which has learned from this group." : "")),
         timeline(rows));
       const key = element("p", {});
       data.classes.forEach((label, i) => key.append(element("span", { class: "key" },
