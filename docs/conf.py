@@ -6,6 +6,10 @@ which Sphinx renders as they stand; the pages stay markdown (MyST). Build it wit
 """
 
 import importlib.metadata
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
 
 project = "groupwise"
 copyright = "The groupwise developers"
@@ -17,7 +21,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_templates"]
@@ -33,6 +36,34 @@ numpydoc_show_class_members = False
 
 plot_formats = [("png", 110)]
 plot_html_show_formats = plot_html_show_source_link = False
+
+# Formulas are MathML, which browsers show without a script from the network.
+html_math_renderer = "mathml"
+
+
+def _inline(self: Any, node: nodes.Element) -> None:
+    self.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _block(self: Any, node: nodes.Element) -> None:
+    formula = convert(_plain(node.astext()), display="block")
+    self.body.append(f'<div class="math">{formula}</div>')
+    raise nodes.SkipNode
+
+
+def _plain(formula: str) -> str:
+    """Lines that an environment aligns, where it stands alone."""
+    if "\\\\" in formula and "\\begin" not in formula:
+        return rf"\begin{{aligned}}{formula}\end{{aligned}}"
+    return formula
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Tell Sphinx of the formulas."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    return {"parallel_read_safe": True}
+
 
 html_theme = "pydata_sphinx_theme"
 html_title = "groupwise"

@@ -14,7 +14,7 @@ LAYERS = [
     {"_typing", "rules"},
     {"inputs"},
     {"base", "kernels", "losses", "solvers", "metrics", "datasets"},
-    {"model_selection", "boosting", "targets"},
+    {"model_selection", "boosting", "pipeline", "targets"},
     {"gbdt", "nets"},
     {"majority", "proportions", "presence", "measures", "transfer", "dask", "incontext"},
     {"plotting", "tables"},

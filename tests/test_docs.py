@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -20,7 +21,10 @@ MODULES = sorted(
 )
 SITE = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
 PAGES = [ROOT / "README.md", *SITE]
-WITH_COMMANDS = [page for page in SITE if "```bash\n" in page.read_text()]
+TUTORIALS = ROOT / "docs" / "tutorials"
+WITH_COMMANDS = [
+    page for page in SITE if "```bash\n" in page.read_text() and page.parent != TUTORIALS
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -55,6 +59,30 @@ def test_command_blocks(page, tmp_path, monkeypatch):
         assert program == "groupwise", f"{page.name}: {line}"
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+def tutorial_files():
+    spec = importlib.util.spec_from_file_location("tutorial_files", TUTORIALS / "files.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.PAGES
+
+
+@pytest.mark.parametrize("name", ["wearable", "precincts", "molecules", "mails", "mushrooms"])
+def test_tutorials(name, real_data, tmp_path, monkeypatch):
+    """The commands of a page as they stand, on real data; what they say is what the page shows."""
+    monkeypatch.chdir(tmp_path)
+    tutorial_files()[name](tmp_path)
+    text = (TUTORIALS / f"{name}.md").read_text()
+    blocks = re.findall(r"^```bash\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    said = ""
+    for line in "".join(blocks).splitlines():
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, f"{line}: {done.output}"
+        said += done.stdout
+    assert (tmp_path / f"{name}.html").exists()
+    shown = re.findall(r"^(?:score|baseline): +(\d\.\d+)", text, re.MULTILINE)
+    assert all(figure in said for figure in shown)
 
 
 def test_included_source_exists():

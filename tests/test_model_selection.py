@@ -177,3 +177,15 @@ def test_integer_cv_stratifies_only_where_groups_have_one_class():
     for y in (y_row, shares):  # of the measures, and of the proportions
         scores = cross_validate(MeanMapClassifier(), X, y, groups=groups, cv=3)
         assert np.isfinite(scores["test_score"]).all()
+
+
+def test_coarser_ids_stay_on_one_side_of_a_split():
+    groups = np.repeat(np.arange(12), 3)
+    users = groups // 3
+    y = groups % 2
+    train, test, g_train, g_test = group_train_test_split(
+        users, groups=groups, y=y, keep_whole=users, random_state=0
+    )
+    assert not set(train) & set(test) and not set(g_train) & set(g_test) and len(set(test)) == 1
+    with pytest.raises(GroupDataError, match="divides group 0 "):
+        group_train_test_split(groups, groups=groups, keep_whole=np.arange(36), random_state=0)

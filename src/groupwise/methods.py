@@ -44,6 +44,8 @@ class Method:
         A module of an optional extra.
     explains : bool, default=True
         Whether its rows have a weight towards their group's label.
+    uses_unlabelled : bool, default=False
+        Whether it learns from rows without a label, too.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Method:
     measures: frozenset[str] | None = None
     needs: str | None = None
     explains: bool = True
+    uses_unlabelled: bool = False
 
     def reason_against(self, n_rows: int, n_classes: int, measure: str | None = None) -> str | None:
         """Why it cannot be used here, or ``None``."""
@@ -153,7 +156,7 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
-    Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000),
+    Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000, uses_unlabelled=True),
     Method("majority", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
     Method("majority", "fisher-vectors", "groupwise.presence:FisherVectorClassifier",
            "Wei, Wu and Zhou 2014", n_classes=2, max_rows=200_000, explains=False),
@@ -209,7 +212,8 @@ METHODS: tuple[Method, ...] = (
     Method("presence", "naive-boosting-any", _NAIVE,
            "baseline: rows get their group's label, one positive row makes a group positive",
            {"rule": "any"}, n_classes=2),
-    Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000),
+    Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000,
+           uses_unlabelled=True),
     Method("presence", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
     Method("presence", "network", _NETS, "networks on the noisy-or of rows",
            _network("NoisyOrLoss"), n_classes=2, needs="torch", max_rows=20_000),
@@ -245,7 +249,7 @@ METHODS: tuple[Method, ...] = (
     Method("proportions", "network", _NETS, "networks on the likelihood of the counts",
            _network("CountLikelihoodLoss"), needs="torch", max_rows=20_000),
     Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
-           max_rows=5000),
+           max_rows=5000, uses_unlabelled=True),
     Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
            _ON_MEANS),
     Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",
@@ -282,6 +286,13 @@ METHODS: tuple[Method, ...] = (
            _ROWS | {"weighting": "groupwise.transfer:TargetOnly"}),
     Method("transfer", "union", _WEIGHTED, "baseline: boosting; all rows alike",
            _ROWS | {"weighting": "groupwise.transfer:PooledRows"}),
+    Method("transfer", "importance", _WEIGHTED,
+           "boosting; source rows weigh by how much they look like the target (Bickel et al. 2007)",
+           _ROWS | {"weighting": "logistic"}, max_rows=200_000, uses_unlabelled=True),
+    Method("transfer", "transductive-svm", _WEIGHTED,
+           "Joachims 1999: the plane keeps away from unlabelled rows, too",
+           {"estimator": "groupwise.transfer:TransductiveSVC"}, n_classes=2, max_rows=10_000,
+           uses_unlabelled=True),
 
     *(Method(kind, AUTO, "groupwise.auto:AutoGroupClassifier",
              "all of these compete, the best few are averaged",

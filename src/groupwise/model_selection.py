@@ -203,6 +203,7 @@ def group_train_test_split(
     *arrays: Any,
     groups: ArrayLike,
     y: ArrayLike | None = None,
+    keep_whole: ArrayLike | None = None,
     test_size: float = 0.25,
     random_state: RandomState = None,
 ) -> list[Any]:
@@ -213,9 +214,11 @@ def group_train_test_split(
     *arrays : sequences of length n_rows
     groups : array-like of shape (n_rows,)
     y : array-like of shape (n_rows,), default=None
-        Stratify by these labels, one per group.
+        Stratify by these labels, one per group (not with ``keep_whole``).
+    keep_whole : array-like of shape (n_rows,), default=None
+        Coarser ids that are not divided either: users who have several sessions each.
     test_size : float, default=0.25
-        Share of the groups.
+        Share of the groups, or of the coarser ids.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -233,9 +236,15 @@ def group_train_test_split(
     (['a', 'a'], ['b', 'b'])
     """
     splitter = WholeGroupShuffleSplit(
-        1, test_size=test_size, stratify=y is not None, random_state=random_state
+        1,
+        test_size=test_size,
+        stratify=y is not None and keep_whole is None,
+        random_state=random_state,
     )
-    train, test = next(splitter.split(arrays[0] if arrays else groups, y, groups))
+    whole = groups if keep_whole is None else keep_whole
+    split = next(splitter.split(arrays[0] if arrays else groups, y, whole))
+    _check_no_group_divided([split], check_groups(groups, _num_samples(groups)))
+    train, test = split
     return [_safe_indexing(array, rows) for array in (*arrays, groups) for rows in (train, test)]
 
 

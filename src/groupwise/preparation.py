@@ -8,6 +8,8 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -15,7 +17,15 @@ from sklearn.utils import get_tags
 
 from groupwise._typing import Rows
 
-__all__ = ["Prepared", "fit_preparation", "needs_preparation", "prepare"]
+__all__ = [
+    "Prepared",
+    "encode_texts",
+    "fit_preparation",
+    "fit_texts",
+    "needs_preparation",
+    "prepare",
+    "text_columns",
+]
 
 #: Features as an estimator takes them.
 Prepared = Rows | pd.DataFrame
@@ -28,8 +38,88 @@ def needs_preparation(X: Prepared, estimator: BaseEstimator) -> bool:
     return not issparse(X) and not get_tags(estimator).input_tags.allow_nan
 
 
+# Directions in the space of words that a column of text becomes.
+_N_DIRECTIONS, _MAX_WORDS = 100, 50_000
+
+
+def fit_texts(X: pd.DataFrame, texts: Sequence[str]) -> dict[str, Pipeline]:
+    """Learn what makes numbers of columns of text.
+
+    Words (runs of two to four letters, where most texts are a word or two) are counted, weighed by
+    how rare they are (tf-idf), and the counts laid along the directions in which these texts differ
+    most (a truncated singular value decomposition).
+
+    Parameters
+    ----------
+    X : DataFrame
+    texts : sequence of str
+        Columns; missing texts are empty ones.
+
+    Returns
+    -------
+    encoders : dict of str to Pipeline
+        One for each column that holds any word.
+    """
+    encoders = {}
+    for column in texts:
+        words = _filled(X[column])
+        if not words.str.contains(r"\w").any():
+            continue
+        short = words[words != ""].str.count(r"\S+").mean() < 3
+        counted = TfidfVectorizer(
+            analyzer="char_wb" if short else "word",
+            ngram_range=(2, 4) if short else (1, 1),
+            token_pattern=r"(?u)\b\w+\b",
+            max_features=_MAX_WORDS,
+            sublinear_tf=True,
+        )
+        counts = counted.fit_transform(words)
+        n_directions = max(1, min(_N_DIRECTIONS, counts.shape[0] - 1, counts.shape[1] - 1))
+        directions = TruncatedSVD(n_directions, random_state=0).fit(counts)
+        encoders[column] = Pipeline([("words", counted), ("directions", directions)])
+    return encoders
+
+
+def text_columns(encoders: dict[str, Pipeline]) -> list[str]:
+    """Names of the columns that texts become.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"note": ["a red door", "a blue door", "a red car"]})
+    >>> text_columns(fit_texts(table, ["note"]))
+    ['note [1]', 'note [2]']
+    """
+    return [
+        f"{column} [{k + 1}]"
+        for column, encoder in encoders.items()
+        for k in range(len(encoder["directions"].components_))
+    ]
+
+
+def encode_texts(
+    X: pd.DataFrame, texts: Sequence[str], encoders: dict[str, Pipeline]
+) -> pd.DataFrame:
+    """The table with numbers in the place of its texts."""
+    if not len(texts):
+        return X
+    parts = [encoder.transform(_filled(X[column])) for column, encoder in encoders.items()]
+    rest = X.drop(columns=list(texts))
+    if not parts:
+        return rest
+    made = pd.DataFrame(np.hstack(parts), index=X.index, columns=text_columns(encoders))
+    return pd.concat([made, rest], axis=1)
+
+
+def _filled(texts: pd.Series) -> pd.Series:
+    return texts.where(texts.notna(), "").astype(str)
+
+
 def fit_preparation(
-    X: Prepared, numbers: Columns, categories: Columns, estimator: BaseEstimator
+    X: Prepared,
+    numbers: Columns,
+    categories: Columns,
+    estimator: BaseEstimator,
+    texts: Columns = (),
 ) -> ColumnTransformer | None:
     """Learn what makes numbers of the features, where the estimator needs that.
 
@@ -43,6 +133,8 @@ def fit_preparation(
     X : {array, sparse matrix, DataFrame} of shape (n_rows, n_features)
     numbers, categories : sequence of str or int
         Names of a DataFrame's columns, or positions.
+    texts : sequence of str or int
+        Numbers that were texts: they stay as they are.
     estimator : estimator
         Its tags say whether it takes missing values.
 
@@ -56,6 +148,7 @@ def fit_preparation(
     steps: list[Any] = [
         ("numbers", _filled_and_scaled(), list(numbers)),
         ("categories", _one_column_each(), list(categories)),
+        ("texts", "passthrough", list(texts)),
     ]
     used = [step for step in steps if step[2]]
     return ColumnTransformer(used, sparse_threshold=0.0).fit(X)

@@ -173,8 +173,10 @@ COLUMNS = [
         call=["-g", "group", "-l", "hit"]),
     Bad("missing group", "t.csv: column 'group' (--group) is missing in 1 rows, the first of them "
         "row 4", make=changed(group=at("group", 4, None))),
-    Bad("missing label", "t.csv: column 'kind' must hold a value on every row; 1 are missing, the "
-        "first in group '000'", make=changed(kind=at("kind", 4, None))),
+    Bad("missing label", "t.csv: column 'kind' has a value on 5 of the 6 rows of group '000'",
+        make=changed(kind=at("kind", 4, None))),
+    Bad("no label at all", "t.csv: column 'kind' has no value at all",
+        make=changed(kind=None), call=[*ROLES, "-k", "majority"]),
     Bad("one class", "column 'kind' holds one class only ('low')", make=changed(kind="low")),
     Bad("class with one group", "class 'odd' has 1 group(s)",
         make=changed(kind=lambda f: np.where(f["group"] == "003", "odd", f["kind"]))),
@@ -188,10 +190,13 @@ COLUMNS = [
     Bad("infinite value", "t.csv: column 'x' is infinite in row 7",
         make=changed(x=at("x", 7, "inf"))),
     Bad("no features", "t.csv has no column that can be a feature (row_id: an identifier",
-        make=lambda folder, frame: frame[["row_id", "when", "group", "kind"]].to_csv(
+        make=lambda folder, frame: frame[["row_id", "group", "kind"]].to_csv(
             folder / "t.csv", index=False)),
-    Bad("a date as feature", "t.csv: column 'when' holds dates", make=changed(),
-        call=[*ROLES, "--features", "when"]),
+    Bad("a coarser id that cuts groups", "group '000' has rows of 0 and of 1 in column "
+        "'colour' (--keep-whole)", make=changed(colour=lambda f: f["row_id"] % 2),
+        call=[*ROLES, "--keep-whole", "colour"]),
+    Bad("no such coarser id", "t.csv has no column 'usr' (--keep-whole)", make=changed(),
+        call=[*ROLES, "--keep-whole", "usr"]),
     Bad("shares that do not add up", "t.csv: columns 'n_no', 'n_yes': counts must add up to the "
         "size of their group, or shares to 1, in all groups; group '000'", make=changed(n_no=17),
         call=["-g", "group", "-l", "n_no,n_yes"]),
@@ -199,6 +204,9 @@ COLUMNS = [
         "'000'", make=changed(n_no=-1), call=["-g", "group", "-l", "n_no,n_yes"]),
     Bad("missing count", "columns 'n_no', 'n_yes' must hold a value on every row; 1 are missing",
         make=changed(n_no=at("n_no", 1, None)), call=["-g", "group", "-l", "n_no,n_yes"]),
+    Bad("group without counts on some rows", "columns 'n_no', 'n_yes' have a value on 5 of the 6",
+        make=changed(n_no=at("n_no", 1, None), n_yes=at("n_yes", 1, None)),
+        call=["-g", "group", "-l", "n_no,n_yes"]),
     Bad("counts that are text", "columns 'colour', 'n_yes': shares or counts must be numbers",
         make=changed(), call=["-g", "group", "-l", "colour,n_yes"]),
     Bad("counts that differ in a group", "must be the same on every row of a group; group '000'",
@@ -232,6 +240,71 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+def two_files(change=lambda groups: groups, rows=lambda rows: rows):
+    """Write t.csv without the label and g.csv with it, one line per group, changed."""
+
+    def make(folder, frame):
+        groups = frame.groupby("group", as_index=False)[["kind", "n_no", "n_yes"]].first()
+        rows(frame.drop(columns=["kind", "n_no", "n_yes"])).to_csv(folder / "t.csv", index=False)
+        change(groups).to_csv(folder / "g.csv", index=False)
+
+    return make
+
+
+def old_and_new(change=lambda old: old):
+    def make(folder, frame):
+        frame[frame["site"] == "new"].drop(columns="site").to_csv(folder / "t.csv", index=False)
+        change(frame[frame["site"] == "old"].drop(columns="site")).to_csv(
+            folder / "old.csv", index=False)  # fmt: skip
+
+    return make
+
+
+PAIR, OLD = [*ROLES, "--groups-table", "g.csv"], ["-l", "hit", "--source", "old.csv"]
+TWO_TABLES = [
+    Bad("no such second file", "g.csv: there is no such file", make=changed(), call=PAIR),
+    Bad("a group twice", "g.csv has more than one line for group '000'", call=PAIR,
+        make=two_files(lambda g: g.loc[[0, *g.index]])),
+    Bad("rows without a group", "12 rows of t.csv have no line in g.csv: groups '000', '001'",
+        make=two_files(lambda g: g[2:]), call=PAIR),
+    Bad("no key in the second file", "g.csv has no column 'group' (--group), which joins the two",
+        make=two_files(lambda g: g.rename(columns={"group": "place"})), call=PAIR),
+    Bad("no key in the first file", "t.csv has no column 'group' (--group), which joins the two",
+        make=two_files(rows=lambda r: r.drop(columns="group")), call=PAIR),
+    Bad("a column in both", "t.csv and g.csv both have column 'x'", call=PAIR,
+        make=two_files(lambda g: g.assign(x=1))),
+    Bad("a missing key", "g.csv: column 'group' (--group) is missing in 1 rows, the first of them "
+        "row 3", make=two_files(lambda g: g.assign(group=at("group", 3, None))), call=PAIR),
+    Bad("no group for two tables", "--groups-table needs --group", 2, two_files(),
+        ["-l", "kind", "--groups-table", "g.csv"]),
+    Bad("no label in either", "t.csv with g.csv has no column 'knd' (--label); did you mean 'kind'",
+        make=two_files(), call=["-g", "group", "-l", "knd", "--groups-table", "g.csv"]),
+    Bad("counts that do not fit the rows", "counts must add up to the size of their group",
+        make=two_files(lambda g: g.assign(n_no=40)),
+        call=["-g", "group", "-l", "n_no,n_yes", "--groups-table", "g.csv"]),
+    Bad("no such source", "old.csv: there is no such file", make=changed(), call=OLD),
+    Bad("a source without the label", "t.csv beside old.csv has no column 'hit' (--label)",
+        make=old_and_new(lambda o: o.drop(columns="hit")), call=OLD),
+    Bad("a source of other columns", "have no column in common to learn from",
+        make=old_and_new(lambda o: o[["hit"]].assign(q=1.5)), call=OLD),
+    Bad("text in the source", "column 'x' holds numbers in t.csv and text in old.csv",
+        make=old_and_new(lambda o: o.assign(x="many")), call=OLD),
+    Bad("a source called as the target", "--target 'old' is the name of a source", 2,
+        old_and_new(), [*OLD, "--target", "old"]),
+    Bad("a domain that is a column", "--domain names 'colour', which is a column already", 2,
+        old_and_new(), [*OLD, "--domain", "colour"]),
+    Bad("groups and sources", "--groups-table and --source do not go together", 2,
+        lambda folder, frame: (old_and_new()(folder, frame),
+                               frame[["group"]].drop_duplicates().assign(q=1).to_csv(
+                                   folder / "g.csv", index=False)),
+        ["-g", "group", *OLD, "--groups-table", "g.csv"]),
+    Bad("values for names", "these look like values: for a file without a line of names see "
+        "--no-header", make=content(b"1,2,1\n3,4,5\n"), call=["-g", "c1", "-l", "c2"]),
+    Bad("no column of that number", "t.csv has no column 'c9' (--group); its columns are 'c1'",
+        make=content(b"1,2,1\n3,4,5\n"), call=["--no-header", "-g", "c9", "-l", "c2"]),
+]  # fmt: skip
+
+
 def check(done, bad, folder):
     """One line, the exit code, no traceback, nothing left behind."""
     assert done.exit_code == bad.code, done.output
@@ -242,7 +315,7 @@ def check(done, bad, folder):
     assert not list(folder.rglob("*.part"))
 
 
-@pytest.mark.parametrize("bad", [*TABLES, *COLUMNS], ids=lambda bad: bad.name)
+@pytest.mark.parametrize("bad", [*TABLES, *COLUMNS, *TWO_TABLES], ids=lambda bad: bad.name)
 def test_fit(bad, good, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     earlier = tmp_path / "model.skops"
@@ -483,7 +556,8 @@ def test_a_killed_process(kill, code, fitted, tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code
     if code == 130:
-        assert errors.strip() == "error: interrupted"
+        assert errors.startswith("error: interrupted; ") and errors.count("\n") == 1
+        assert "the same command goes on from there" in errors
         assert not list(tmp_path.rglob("*.part"))
     stored = list(tmp_path.glob("c/folds/*.json"))
     assert len(stored) >= 2 and not (tmp_path / "c" / "result.json").exists()

@@ -89,10 +89,10 @@ def test_fit_says_what_it_did(run, fitted, good, tmp_path):
     assert "majority (as 'kind' is the same on all rows of a group); classes high, low" in text
     assert "numbers: x, z" in text and "categories: colour" in text
     assert "not used: row_id (an identifier, by its name)" in text
-    assert "not used: when (a date or time)" in text
+    assert "dates: when" in text
     assert "16 groups not seen in training" in text
     assert (tmp_path / "r.html").exists()
-    assert load_model(path).schema.columns == ("x", "z", "colour")
+    assert load_model(path).schema.columns == ("x", "z", "colour", "when")
 
 
 def test_json_quiet_and_seed(run, fitted, tmp_path):
@@ -250,9 +250,113 @@ def test_promises_reasons_and_doubts(fitted, run, tmp_path):
     assert header == "group,rows,predicted,p_high,p_low,set,why"
     assert "row " in first
     rows = run("predict", model, table, "--explain").stdout.splitlines()
-    assert rows[0].endswith("weight,share,why") and "x " in rows[1]
+    assert rows[0].endswith("weight,share,why") and re.search(r"\w [+-]0\.\d", rows[1])
     listed = run("doubts", table, *options, "--n", 2, "-o", tmp_path / "doubts.csv")
     assert listed.exit_code == 0, listed.output
     assert "labels are probably wrong" in listed.output
     assert len((tmp_path / "doubts.csv").read_text().splitlines()) == 17
     assert run("fit", table, *options, "--coverage", 2, "-o", model).exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def pair(good, tmp_path_factory):
+    """Rows and groups in a file each; one group has no label, one line no rows."""
+    folder = tmp_path_factory.mktemp("pair")
+    groups = good.groupby("group", as_index=False)[["kind"]].first()
+    groups["ward"] = ["east", "west", "west", "east"] * 4
+    groups.loc[3, "kind"] = None
+    more = groups.iloc[:1].assign(group="none")
+    pd.concat([groups, more]).to_csv(folder / "groups.csv", index=False)
+    good.drop(columns=["kind", "n_no", "n_yes", "hit", "site"]).to_csv(
+        folder / "rows.csv", index=False
+    )
+    return folder
+
+
+def test_two_tables_from_fit_to_prediction(run, pair):
+    tables = [pair / "rows.csv", "--groups-table", pair / "groups.csv"]
+    done = run("fit", *tables, "-g", "group", "-l", "kind", "-m", "means-logistic", "--folds", 2,
+               "-o", pair / "m.skops")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "lines without rows, not used: group 'none'" in done.stderr
+    said = " ".join(done.stdout.split())
+    assert "1 of 16 groups have no label: learned from as well by in-context" in said
+    assert "if one positive row makes a group positive, say --kind presence" in said
+    done = run("predict", pair / "m.skops", *tables, "--level", "group", "--keep", "ward", "-o",
+               pair / "out.csv")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    lines = pd.read_csv(pair / "out.csv", dtype={"group": str})
+    assert (
+        lines["ward"].tolist() == ["east", "west", "west", "east"] * 4
+        and lines.loc[3, "group"] == "003"
+    )
+    done = run("evaluate", pair / "m.skops", *tables, "--json")
+    assert json.loads(done.stdout)["n_groups"] == 15
+    assert "no column 'ward'" in run("predict", pair / "m.skops", pair / "rows.csv").stderr
+
+
+@pytest.mark.parametrize("method", ["means-logistic", None])
+def test_what_has_no_label_is_predicted(run, pair, method, tmp_path):
+    call = ["fit", pair / "rows.csv", "--groups-table", pair / "groups.csv", "-g", "group", "-l",
+            "kind", "--folds", 2, "-o", tmp_path / "m.skops", "--predictions", tmp_path / "p.csv",
+            "--report", tmp_path / "r.html"]  # fmt: skip
+    done = run(*call, *(["-m", method] if method else ["--time", "20s"]))
+    assert done.exit_code == 0, done.stderr
+    lines = pd.read_csv(tmp_path / "p.csv", dtype={"group": str})
+    assert lines["group"].tolist() == ["003"] and "1 groups without a label" in done.stdout
+    assert ("which has learned from this group" in (tmp_path / "r.html").read_text()) is True
+    assert ('"seen":true' in (tmp_path / "r.html").read_text()) == (method is None)
+
+
+def test_predictions_need_something_without_a_label(run, fitted, tmp_path):
+    done = run("fit", fitted / "good.csv", "-g", "group", "-l", "kind", "--predictions",
+               tmp_path / "p.csv", "-o", tmp_path / "m.skops")  # fmt: skip
+    assert done.exit_code == 2 and "every row has a label" in done.stderr
+
+
+def test_rows_without_a_label_have_their_number(run, good, tmp_path):
+    table = good.drop(columns=["kind", "n_no", "n_yes"])
+    table["hit"] = table["hit"].where(table.index % 9 != 4)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = run("fit", tmp_path / "t.csv", "--domain", "site", "--target", "new", "-l", "hit", "-m",
+               "target-only", "--folds", 2, "-o", tmp_path / "m.skops", "--predictions",
+               tmp_path / "p.jsonl")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line)["row"] for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert rows == list(range(4, 96, 9))
+
+
+def test_describe_two_tables(run, pair):
+    tables = [pair / "rows.csv", "--groups-table", pair / "groups.csv", "-g", "group", "-l", "kind"]
+    said = " ".join(run("describe", *tables).stdout.split())
+    assert "at least one row of each of the 7 groups with 'low' is 'low'" in said.replace("8", "7")
+    assert "most rows of the" in said and "1 have none" in said
+
+
+def test_describe_warns_of_coarser_ids(run, good, tmp_path):
+    good.assign(user=good["group"].str[2]).to_csv(tmp_path / "t.csv", index=False)
+    said = " ".join(run("describe", tmp_path / "t.csv", "-g", "group").stdout.split())
+    assert "warning: every group has one 'user', and 6 of them have several groups" in said
+    assert "say --keep-whole user" in said
+
+
+def test_old_beside_new(run, good, tmp_path):
+    for name in ("new", "old"):
+        part = good[good["site"] == name].drop(columns=["site", "kind", "n_no", "n_yes"])
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    new, old, model = (tmp_path / name for name in ("new.csv", "old.csv", "m.skops"))
+    done = run("fit", new, "--source", old, "-l", "hit", "-m", "target-only", "--folds", 2, "-o",
+               model)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    lines = run("predict", model, new, "--keep", "row_id").stdout.splitlines()
+    assert lines[0] == "row_id,predicted,p_no,p_yes" and lines[1].startswith("0,")
+    assert json.loads(run("evaluate", model, new, "--json").stdout)["n_groups"] == 36
+    said = run("describe", new, "--source", old, "-l", "hit").stdout
+    assert "new: 36 rows" in said and "old: 60 rows" in said
+
+
+def test_without_a_header(run, good, tmp_path):
+    good[["group", "x", "kind"]].to_csv(tmp_path / "t.data", index=False, header=False)
+    done = run("describe", tmp_path / "t.data", "--no-header", "-g", "c1", "-l", "c3", "--json")
+    found = json.loads(done.stdout)
+    assert found["n_rows"] == len(good) and found["groups"]["n"] == 16

@@ -96,7 +96,7 @@ def test_counts_in_several_columns(folder, client, tmp_path):
         (["--label", "kind", "--kind", "measure"], "--dask does not serve --kind measure"),
         (["--label", "kind", "--tune"], "--tune and --dask do not go together"),
         (["--label", "kind", "-p", "engine=lightgbm"], "the engine is xgboost"),
-        (["--label", "kind", "--order", "acc"], "no --sql or --order"),
+        (["--label", "kind", "--order", "acc"], "no --order"),
     ],
 )
 def test_what_dask_does_not_do(folder, client, tmp_path, words, message):

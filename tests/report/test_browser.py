@@ -58,6 +58,9 @@ def test_opens_without_an_error(browser, pages, kind):
     assert browser.find_elements("css selector", "figure svg")
     requests = browser.execute_script("return performance.getEntriesByType('resource').length")
     assert requests == 0
+    known = browser.find_elements("css selector", "#groups tbody td:nth-child(5)")
+    assert known and all(cell.text for cell in known)
+    assert bool(browser.find_elements("id", "confusion")) == (kind != "proportions")
 
 
 def test_search_and_order(browser, pages):
@@ -95,6 +98,9 @@ def test_the_page_of_a_group(browser, pages, results):
     top = max(stored.weight)
     assert heights == pytest.approx([max(2, 100 * w / top) for w in stored.weight])
     assert len(browser.find_elements("css selector", "#group tbody tr")) == len(bars)
+    values = browser.find_elements("css selector", "#group tbody td.value")
+    assert [cell.text for cell in values[:2]] == [stored.values[name][0] for name in ("x", "z")]
+    assert "weigh most" in browser.find_element("id", "moved").text
     browser.find_element("css selector", "#group a").click()
     assert browser.find_element("id", "overview").is_displayed()
     assert not browser.find_element("id", "group").is_displayed()
@@ -139,8 +145,12 @@ def test_light_dark_and_phone(browser, pages):
         assert seen["dark"] == ["rgb(18, 22, 28)", "rgb(230, 234, 240)"]
         browser.find_element("id", "theme").click()
         assert colours() == seen["light"]
+        dot = "const s = document.querySelector('svg.drawn circle.strong');"
+        blue = browser.execute_script(dot + "return getComputedStyle(s).fill")
+        browser.find_element("id", "theme").click()
+        assert blue != browser.execute_script(dot + "return getComputedStyle(s).fill")
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        for kind in ("majority", "transfer"):
+        for kind in ("majority", "proportions", "measure", "transfer"):
             show(browser, pages, kind)
             width = browser.execute_script("return document.documentElement.scrollWidth")
             assert width <= 390  # nothing sticks out

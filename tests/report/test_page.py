@@ -2,23 +2,25 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 
 from groupwise.jobs import Result, leaderboard
-from groupwise.report import render
+from groupwise.report import page, render
 from groupwise.report.pictures import make_pictures
 
 TITLES = {
-    "majority": ["By group: probability of the true label", "Error by boosting round",
-                 "Reliability of group probabilities: sboost",
-                 "Coverage promised and held: sboost", "Rows round by round: sboost"],
-    "proportions": ["By group: score", "Error by boosting round",
+    "majority": ["Scores and their intervals", "Probability given to the true label: {best}",
+                 "Calibration over groups: {best}", "Coverage promised and held: {best}",
+                 "Error by round"],
+    "proportions": ["Scores and their intervals", "Scores of single groups",
                     "Known and predicted shares: group-boost",
-                    "Coverage promised and held: group-boost"],
-    "measure": ["By group: score", "Reliability of row probabilities: boosted-rows"],
-    "transfer": ["Error by boosting round",
-                 "Reliability of row probabilities: tradaboost", "Rows round by round: tradaboost",
+                    "Coverage promised and held: group-boost", "Error by round"],
+    "measure": ["Scores and their intervals", "Scores of single groups",
+                "Calibration over rows: boosted-rows"],
+    "transfer": ["Scores and their intervals", "Calibration over rows: tradaboost",
+                 "Error by round", "Rows round by round: tradaboost",
                  "Weight of the domains: tradaboost"],
 }  # fmt: skip
 
@@ -66,15 +68,60 @@ def test_the_page_is_whole_and_needs_nothing_else(results, texts, kind):
 
 @pytest.mark.parametrize("kind", TITLES)
 def test_pictures_are_those_the_result_has_figures_for(results, kind):
-    names = leaderboard(results[kind]).index.tolist()
-    pictures = make_pictures(results[kind], names)
-    titles = [picture.title for picture in pictures]
-    expected = TITLES[kind]
-    if names[0] != "sboost" and kind == "majority":
-        expected = expected[:2] + [title.replace("sboost", names[0]) for title in expected[2:4]]
+    best = leaderboard(results[kind]).index[0]
+    pictures = make_pictures(results[kind])
+    titles = [picture.title for picture in pictures if "Rows round" not in picture.title]
+    expected = [title.format(best=best) for title in TITLES[kind] if "Rows round" not in title]
     assert titles == expected
     for picture in pictures:
-        assert "#010203" not in picture.svg and "currentColor" in picture.svg
+        drawn = ElementTree.fromstring(picture.svg)
+        assert not re.search(r"#[0-9a-f]{3}|rgb", picture.svg)  # the page's own colours
+        assert "nan" not in picture.svg and picture.text.endswith(".")
+        left, top, width, height = map(float, drawn.get("viewBox").split())
+        for text in drawn.iter("text"):
+            assert left <= float(text.get("x", 13)) <= width
+            assert top <= float(text.get("y", 13)) <= height
+
+
+def test_the_first_picture_shows_the_leaderboard(results):
+    result = results["majority"]
+    board, picture = leaderboard(result), make_pictures(result)[0]
+    texts = [text.text for text in ElementTree.fromstring(picture.svg).iter("text")]
+    shown = [text for text in texts if text in board.index]
+    assert shown == board.index.tolist()
+    assert all(f"{score:.3f}" in texts for score in board["score"])
+    assert f"same for all {result.baseline()[0]:.3f}" in texts
+
+
+def test_known_and_predicted_of_every_kind(texts):
+    def first(kind):
+        data = re.search(r'id="data">(.*?)</script>', texts[kind], re.S).group(1)
+        method = next(iter(json.loads(data)["methods"].values()))
+        return method["units"][0]
+
+    assert re.fullmatch(r"(high|low) \(0\.\d\d\)", first("majority")[3])
+    assert first("majority")[4] in ("high", "low")
+    assert re.fullmatch(r"no [01]\.\d\d, yes [01]\.\d\d", first("proportions")[4])
+    assert re.fullmatch(r"\d of \d yes", first("measure")[4])
+    assert first("transfer")[4] in ("no", "yes") and first("transfer")[0].startswith("row ")
+
+
+def test_confusion_by_hand(results):
+    result = results["majority"]
+    method = leaderboard(result).index[0]
+    units = [fold.units for fold in result.methods[method]]
+    pairs = [pair for u in units for pair in zip(u.truth, u.predicted, strict=True)]
+    found = page._confusion(result, method)
+    for known, line in enumerate(found["lines"]):
+        assert [c["n"] for c in line["cells"]] == [pairs.count((known, said)) for said in (0, 1)]
+    assert page._confusion(results["proportions"], "group-boost") is None
+
+
+def test_title_and_notes_of_ones_own(results):
+    text = render(results["measure"], title="Mail <b>", notes="First.\n\nSecond & last.")
+    assert "<h1>Mail &lt;b&gt;</h1>" in text and text.count('<p class="note">') == 2
+    assert "Second &amp; last." in text
+    assert "<h1>hit by visit: visits &lt;2024&gt;.csv</h1>" in render(results["measure"])
 
 
 def test_names_from_the_table_cannot_break_out(texts):

@@ -1,4 +1,5 @@
 import bz2
+import datetime
 import gzip
 import io
 import sqlite3
@@ -179,3 +180,49 @@ def test_a_table_that_cannot_be_written_leaves_the_old_one(people, tmp_path):
     with pytest.raises(TableError, match=r"not as '\.xlsx'"):
         write_table(people, tmp_path / "out.xlsx")
     assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+def test_excel(tmp_path):
+    calamine = pytest.importorskip("python_calamine")
+    assert calamine is not None
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for line in (["id", "x", "odd", "when"], ["007", 1.5, "a", datetime.datetime(2024, 3, 31)],
+                 ["8", None, 3, None], ["9", 2, "?", None]):  # fmt: skip
+        book.active.append(line)
+    book.save(tmp_path / "t.xlsx")
+    frame = read_table(tmp_path / "t.xlsx", text=["id"]).frame
+    assert frame["id"].tolist() == ["007", "8", "9"] and frame["x"].tolist()[::2] == [1.5, 2.0]
+    assert frame["odd"].tolist()[:2] == ["a", "3"] and frame["odd"].isna().tolist()[2]
+    assert frame["when"].iloc[0] == datetime.date(2024, 3, 31)
+    (tmp_path / "broken.xlsx").write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(TableError, match=r"broken.xlsx: cannot be read"):
+        read_table(tmp_path / "broken.xlsx")
+
+
+@pytest.mark.parametrize("suffix", ["sqlite", "duckdb"])
+def test_predictions_as_a_database(tmp_path, suffix):
+    frame = pd.DataFrame({'a "b"': ["x", "y'); drop table predictions; --"], "p": [0.5, None]})
+    path = tmp_path / f"out.{suffix}"
+    for _ in range(2):  # the second replaces the first
+        write_table(frame, path)
+    back = read_table(path, sql="select * from predictions").frame
+    assert (
+        back.columns.tolist() == frame.columns.tolist()
+        and back.iloc[:, 0].tolist() == frame['a "b"'].tolist()
+    )
+    assert back["p"].isna().tolist() == [False, True]
+
+
+def test_a_database_elsewhere_is_not_written_to():
+    with pytest.raises(
+        TableError, match=r"postgresql://ann:\*\*\*@h/x: a table can be written as a file"
+    ):
+        write_table(pd.DataFrame({"x": [1]}), "postgresql://ann:secret@h/x")
+
+
+def test_without_a_line_of_names(tmp_path):
+    (tmp_path / "t.data").write_text("007,?,1\n8,a,2.5\n")
+    frame = read_table(tmp_path / "t.data", header=False, text=["c1"]).frame
+    assert frame.columns.tolist() == ["c1", "c2", "c3"] and frame["c1"].tolist() == ["007", "8"]
+    assert frame["c2"].isna().tolist() == [True, False] and frame["c3"].tolist() == [1.0, 2.5]

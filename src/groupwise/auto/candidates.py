@@ -31,6 +31,8 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 }
 # Slow, and never among the best on the sets that the rule was chosen on.
 _LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}
+# Their point is rows without a label, which the automatic choice is not given.
+_FOR_UNLABELLED = {"transfer": ("importance", "transductive-svm")}
 _NUMBERS = (
     Method(
         "number",
@@ -125,6 +127,7 @@ def first_candidates(
     methods = _methods(kind)
     reasons = {m.name: m.reason_against(n_rows, n_classes, measure) for m in methods.values()}
     reasons |= dict.fromkeys(_LEFT_OUT.get(kind, ()), "slow, and never among the best")
+    reasons |= dict.fromkeys(_FOR_UNLABELLED.get(kind, ()), "for rows without a label")
     not_tried = {name: reason for name, reason in reasons.items() if reason is not None}
     free = [method for name, method in methods.items() if name not in not_tried]
     first = [

@@ -18,11 +18,14 @@ from groupwise.cli.console import (
     write_report,
 )
 from groupwise.io import is_model_file, save_model
-from groupwise.jobs import Comparison, Job, Result
+from groupwise.jobs import Comparison, Job, JobOptions, Result
+from groupwise.jobs.parallel import run_steps
 
 
 def compare(
     table: options.TablePath,
+    groups_table: options.GroupsTable = None,
+    source: options.Source = None,
     group: options.Group = None,
     label: options.Label = None,
     kind: options.Kind = None,
@@ -39,7 +42,9 @@ def compare(
     features: options.Features = None,
     ignore: options.Ignore = None,
     order: options.Order = None,
+    keep_whole: options.KeepWhole = None,
     sql: options.Sql = None,
+    header: options.Header = True,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for the folds and the result.")
     ] = Path("comparison"),
@@ -50,7 +55,10 @@ def compare(
         Path | None, typer.Option("--model", help="Model file of the best method to write as well.")
     ] = None,
     folds: options.Folds = 5,
+    jobs: options.Jobs = None,
     seed: options.Seed = 0,
+    title: options.Title = None,
+    notes: options.Notes = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -63,25 +71,30 @@ def compare(
     """
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
+        inputs = options.inputs(table, groups_table, source)
         check_folder(out / "x" if out.is_dir() else out, report, model)
-        check_overwriting(model, inputs=(table,), force=force, ours=is_model_file)
-        check_overwriting(report, inputs=(table,), force=force, ours=is_page)
-        job_options = options.JobOptions(
+        check_overwriting(model, inputs=inputs, force=force, ours=is_model_file)
+        check_overwriting(report, inputs=inputs, force=force, ours=is_page)
+        job_options = JobOptions(
             table=table,
+            groups_table=groups_table,
+            sources=source or (),
             sql=sql,
+            header=header,
             group=group,
             label=options.split_names(label),
             kind=kind,
             measure=measure,
             domain=domain,
-            target=target,
+            target_domain=target,
             positive=positive,
-            features=options.split_names(features),
-            ignore=options.split_names(ignore),
+            wanted=options.split_names(features),
+            ignored=options.split_names(ignore),
             order=order,
+            keep_whole=keep_whole,
             seed=seed,
         )
-        job, why = job_options.job(job_options.read())
+        job, why = job_options.job()
         print_job(console, job, why)
         comparison = Comparison(
             job,
@@ -91,27 +104,37 @@ def compare(
             search=search,
             command=command_line(),
         )
-        result = run_comparison(comparison, console)
+        result = run_comparison(comparison, console, jobs)
         board = print_board(console, result)
         if model is not None:
             save_best(job, result, str(board.index[0]), model, search)
             console.print(f"written:     {model} ({board.index[0]})")
         if report is not None:
-            write_report(result, report)
+            write_report(result, report, title=title, notes=notes)
             console.print(f"written:     {report}")
         console.print(f"written:     {out / 'result.json'}")
         lines = board.reset_index().to_dict(orient="records")
         console.emit_json({"leaderboard": lines, "left_out": result.left_out, "out": str(out)})
 
 
-def run_comparison(comparison: Comparison, console: Console) -> Result:
-    """Do what is left to do, with a progress bar."""
+def run_comparison(comparison: Comparison, console: Console, jobs: int | None = None) -> Result:
+    """Do what is left to do, with a progress bar; what is done stays if this is interrupted."""
     steps = comparison.steps()
     total = len(comparison.chosen) * len(comparison.splits)
     if len(steps) < total:
         console.print(f"continued:   {total - len(steps)} of {total} folds are there already")
-    for step in console.track(steps, "Methods x folds"):
-        comparison.run(step)
+    names = [step.method.name for step in steps]
+    done = total - len(steps)
+    try:
+        for _ in console.track(
+            run_steps(comparison.run, steps, jobs), len(steps), "Methods x folds", names
+        ):
+            done += 1
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; {done} of {total} folds are done and kept in {comparison.folder}, and "
+            "the same command goes on from there"
+        ) from None
     return comparison.result()
 
 

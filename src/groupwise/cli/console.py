@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import pandas as pd
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console as RichConsole
-from rich.progress import track
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from groupwise.cli import stop_at_once
@@ -33,6 +34,7 @@ from groupwise.tables.formats import without_password
 
 __all__ = [
     "Console",
+    "TimeLeft",
     "as_text",
     "board_rows",
     "check_folder",
@@ -44,7 +46,9 @@ __all__ = [
     "print_columns",
     "print_job",
     "print_score",
+    "renamed",
     "score_summary",
+    "unlabelled_text",
     "visible",
     "write_report",
 ]
@@ -91,10 +95,34 @@ class Console:
         if self.as_json:
             print(json.dumps(content, allow_nan=False))
 
-    def track(self, steps: Sequence[Any], heading: str) -> Iterable[Any]:
-        """A progress bar over steps."""
-        hidden = self.silent or not self._err.is_terminal
-        return track(steps, heading, console=self._err, transient=True, disable=hidden)
+    def track(
+        self, found: Iterable[Any], total: int, heading: str, names: Sequence[str] | None = None
+    ) -> Iterator[Any]:
+        """Give the results on, with a bar that says which is done and how long the rest may take.
+
+        Parameters
+        ----------
+        found : iterable
+            Results as they come.
+        total : int
+        heading : str
+        names : sequence of str, default=None
+            What each step does; steps of one name are taken to last as long as each other.
+        """
+        if self.silent or not self._err.is_terminal:
+            yield from found
+            return
+        left = TimeLeft(names or [heading] * total)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Progress(
+            *columns, TextColumn("{task.fields[left]}"), console=self._err, transient=True
+        ) as bar:
+            task = bar.add_task(heading, total=total, left="")
+            for one in found:
+                name = left.done(time.monotonic())
+                shown = heading if names is None else f"{heading}: {name}"
+                bar.update(task, advance=1, description=shown, left=left.text())
+                yield one
 
     @contextmanager
     def log(self, name: str) -> Iterator[None]:
@@ -120,6 +148,52 @@ class Console:
         return table
 
 
+class TimeLeft:
+    """How long the steps that are left may take, from how long their like has taken.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all steps, in order; equal names are steps alike.
+
+    Examples
+    --------
+    >>> left = TimeLeft(["slow", "quick", "slow", "quick"], started=0.0)
+    >>> left.done(9.0), left.seconds()  # nothing is known of quick yet: as slow
+    ('slow', 27.0)
+    >>> left.done(10.0), left.seconds()
+    ('quick', 10.0)
+    """
+
+    def __init__(self, names: Sequence[str], started: float | None = None):
+        self._names = list(names)
+        self._spent: dict[str, list[float]] = {}
+        self._last = time.monotonic() if started is None else started
+        self._n_done = 0
+
+    def done(self, now: float) -> str:
+        """Take note that the next step is done; its name."""
+        name = self._names[self._n_done]
+        self._spent.setdefault(name, []).append(now - self._last)
+        self._last, self._n_done = now, self._n_done + 1
+        return name
+
+    def seconds(self) -> float:
+        """An estimate."""
+        mean = {name: sum(spent) / len(spent) for name, spent in self._spent.items()}
+        typical = sum(mean.values()) / max(1, len(mean))
+        return sum(mean.get(name, typical) for name in self._names[self._n_done :])
+
+    def text(self) -> str:
+        """The estimate for people, rounded so that it does not flicker."""
+        seconds = self.seconds()
+        if seconds < 10:
+            return "seconds left"
+        if seconds < 90:
+            return f"about {10 * round(seconds / 10):.0f} s left"
+        return f"about {max(2, round(seconds / 60)):.0f} min left"
+
+
 class _Printed(logging.Handler):
     """Log records as lines for people."""
 
@@ -140,8 +214,8 @@ def one_line_errors() -> Iterator[None]:
     previous = _catch_signals()
     try:
         yield
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
+    except KeyboardInterrupt as error:
+        _fail(str(error) or "interrupted", 130)
     except BrokenPipeError as error:  # nobody reads any more, as in `groupwise ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from error
@@ -251,26 +325,34 @@ def is_page(path: Path) -> bool:
         return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
-def write_report(result: Result, path: Path) -> None:
-    """Write the page."""
-    from groupwise.report import render  # matplotlib is slow to load
+def write_report(
+    result: Result, path: Path, *, title: str | None = None, notes: str | None = None
+) -> None:
+    """Write the page; ``notes`` may name a file with ``@``."""
+    from groupwise.report import render  # slow to load
 
-    write_text(path, render(result))
+    if notes is not None and notes.startswith("@"):
+        try:
+            notes = Path(notes[1:]).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise OptionError(f"--notes: {notes[1:]} is no text in UTF-8") from error
+    write_text(path, render(result, title=title, notes=notes or ""))
 
 
 def print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:
     """Which columns are used and why the others are not."""
     features = [use for use in uses if use.is_feature]
-    numbers = [use.name for use in features if use.use == "number"]
-    categories = [use.name for use in features if use.use == "category"]
     console.print(f"features:    {len(features)} columns")
-    if numbers:
-        console.print(f"  numbers:    {_listed(numbers)}")
-    if categories:
-        console.print(f"  categories: {_listed(categories)}")
-    for use in uses:
-        if use.use == "not used" and use.why != SPECIFIED:
-            console.print(f"  not used:   {use.name} ({use.why})")
+    kinds = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+    for kind, heading in kinds.items():
+        names = [use.name for use in features if use.use == kind]
+        if names:
+            console.print(f"  {heading + ':':<11} {_listed(names)}")
+    left_out = [use for use in uses if use.use == "not used" and use.why != SPECIFIED]
+    for use in left_out:
+        console.print(f"  not used:   {use.name} ({use.why})")
+    if left_out:
+        console.print("              (--features names the columns to use, these among them)")
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:
@@ -282,11 +364,41 @@ def print_job(console: Console, job: Job, why: str | None) -> None:
     """What the job is."""
     inside = f" in {job.targets.groups.n_groups:,} groups" if job.supervision.group else ""
     console.print(f"table:       {job.table}: {job.n_rows:,} rows{inside}")
-    reason = f" ({why})" if why else ""
+    for note in job.notes:
+        console.note(renamed(note))
+    reason = f" ({renamed(why)})" if why else ""
     console.print(
         f"kind:        {job.supervision.kind}{reason}; classes {', '.join(job.targets.classes)}"
     )
+    if why and job.supervision.kind == "majority" and len(job.targets.classes) == 2:
+        console.print(
+            f"             taken to mean: {job.supervision.meaning}; if one positive row makes a "
+            f"group positive, say --kind presence --positive {shlex.quote(job.targets.classes[1])}"
+        )
+    if job.unlabelled is not None:
+        console.print(f"unlabelled:  {unlabelled_text(job)}")
+    if job.keep_whole is not None:
+        whole = len(set(np.asarray(job.targets.whole).tolist()))
+        console.print(f"kept whole:  {job.keep_whole}: {whole:,}, none in two folds")
     print_columns(console, job.uses)
+
+
+def renamed(text: str) -> str:
+    """A text of the library with the command line's names in it."""
+    return TableError(text).renamed(OPTION_NAMES)
+
+
+def unlabelled_text(job: Job) -> str:
+    """How many rows or groups have no label, and who learns from them."""
+    found = job.unlabelled
+    assert found is not None
+    labelled = job.supervision.rows_labelled or job.supervision.group is None
+    n = len(found.rows) if labelled else found.groups.n_groups
+    total = n + (job.n_rows if labelled else job.targets.groups.n_groups)
+    users = [m.name for m in job.methods() if m.uses_unlabelled and not job.reason_against(m)]
+    use = f"learned from as well by {', '.join(users)}" if users else "set aside"
+    what = "rows" if labelled else "groups"
+    return f"{n:,} of {total:,} {what} have no label: {use}; 'groupwise predict' answers for them"
 
 
 def score_summary(result: Result, method: str) -> dict[str, Any]:
@@ -294,7 +406,9 @@ def score_summary(result: Result, method: str) -> dict[str, Any]:
     values = result.unit_scores()[method].dropna()
     score, low, high = result.mean_with_interval(method, values)
     worst = values.sort_values(kind="stable").head(5)
+    simplest = result.baseline()
     return {
+        "baseline": None if simplest is None else simplest[0],
         "score": score,
         "low": low,
         "high": high,
@@ -310,8 +424,15 @@ def print_score(console: Console, summary: dict[str, Any], where: str) -> None:
         f"score:       {summary['score']:.3f} ({summary['score_name']}; 95 % interval "
         f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
     )
+    if summary["baseline"] is not None:
+        console.print(
+            f"baseline:    {summary['baseline']:.3f} (the same answer for every group and row)"
+        )
     worst = [f"{name} {value:.2f}" for name, value in summary["worst"].items() if value < 1.0]
-    if worst:
+    wrong = [name for name, value in summary["worst"].items() if value == 0.0]
+    if len(wrong) == len(worst) > 0:  # right or wrong: no one is worse than another
+        console.print(f"wrong:       {', '.join(wrong)}, ...")
+    elif worst:
         console.print(f"worst:       {', '.join(worst)}")
 
 
@@ -343,6 +464,12 @@ def print_board(console: Console, result: Result) -> pd.DataFrame:
     table = Console.table(result.about.supervision.score_name, columns, board_rows(board))
     table.columns[0].no_wrap = True
     console.print(table)
+    simplest = result.baseline()
+    if simplest is not None:
+        console.print(
+            f"the same answer for every group and row: {simplest[0]:.3f} "
+            f"({simplest[1]:.3f}, {simplest[2]:.3f})"
+        )
     if (np.asarray(board["difference_high"])[1:] >= 0).any():
         console.print("=: the difference to the best may be none")
     for name, reason in result.left_out.items():

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from groupwise.cli import options
 from groupwise.cli.commands import LOCAL
-from groupwise.jobs import Method, Result, TableModel, methods_for
-from groupwise.tables import OptionError, choose_features
+from groupwise.cli.options import OPTION_NAMES
+from groupwise.jobs import JobOptions, Method, Result, TableModel, methods_for
+from groupwise.tables import ColumnUse, OptionError, choose_features
 
 __all__ = ["fit_folder"]
 
 
 def fit_folder(
-    job_options: options.JobOptions,
+    job_options: JobOptions,
     address: str,
     method: str | None,
     params: dict[str, Any],
@@ -26,8 +26,10 @@ def fit_folder(
     """Fit on the cluster at the address (or one of this machine's own)."""
     if importlib.util.find_spec("distributed") is None:
         raise OptionError("--dask needs the package distributed: install groupwise[dask]")
-    if job_options.sql is not None or job_options.order is not None:
-        raise OptionError("--dask takes a folder of Parquet parts, and no --sql or --order")
+    others = ("sql", "order", "groups_table", "sources", "keep_whole")
+    given = [OPTION_NAMES[name] for name in others if getattr(job_options, name)]
+    if given:
+        raise OptionError(f"--dask takes a folder of Parquet parts, and no {given[0]}")
     from groupwise.jobs.dask_job import FolderJob  # slow to load, and an extra
     from groupwise.jobs.parquet_folder import ParquetFolder
 
@@ -39,12 +41,19 @@ def fit_folder(
         sample,
         supervision.roles(),
         name=folder.name,
-        wanted=job_options.features,
-        ignored=job_options.ignore,
+        wanted=job_options.wanted,
+        ignored=job_options.ignored,
     )
+    uses = [_without_texts(use) for use in uses]
     with _cluster(address) as client:
         job = FolderJob(client, folder, supervision, uses, chosen, params, job_options.seed)
         return job.run(command, folds)
+
+
+def _without_texts(use: ColumnUse) -> ColumnUse:
+    if use.use not in ("date", "text"):
+        return use
+    return ColumnUse(use.name, "not used", f"a {use.use}; on a cluster numbers and categories are")
 
 
 def _boosting(kind: str, name: str | None) -> Method:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, one_line_errors
+from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.groups import Groups, show
-from groupwise.jobs import KINDS, methods_for
+from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
 from groupwise.jobs.targets import get_column, ids_of
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse
@@ -17,9 +17,12 @@ from groupwise.tables.columns import ColumnUse
 
 def describe(
     table: options.TablePath,
+    groups_table: options.GroupsTable = None,
+    source: options.Source = None,
     group: options.Group = None,
     label: options.Label = None,
     sql: options.Sql = None,
+    header: options.Header = True,
     as_json: options.Json = False,
 ) -> None:
     """Show what a table holds: columns, groups, labels, conflicts, methods that apply.
@@ -29,16 +32,29 @@ def describe(
     console = Console(as_json=as_json)
     with one_line_errors():
         labels = options.split_names(label)
-        job_options = options.JobOptions(table=table, sql=sql, group=group, label=labels)
-        loaded = job_options.read()
-        found = _describe(loaded, group, labels)
+        job_options = JobOptions(
+            table=table,
+            groups_table=groups_table,
+            sources=source or (),
+            sql=sql,
+            header=header,
+            group=group,
+            label=labels,
+        )
+        loaded, read = job_options.read()
+        found = _describe(loaded, group, labels, read.domain)
+        for note in loaded.notes:
+            console.note(renamed(note))
         _print(console, found)
         console.emit_json(found)
 
 
-def _describe(table: LoadedTable, group: str | None, labels: list[str]) -> dict[str, Any]:
+def _describe(
+    table: LoadedTable, group: str | None, labels: list[str], domain: str | None
+) -> dict[str, Any]:
     frame = table.frame
     roles = ({group: "group"} if group else {}) | dict.fromkeys(labels, "label")
+    roles |= {domain: "domain"} if domain else {}
     for column in labels:
         get_column(frame, column, table.name, "label")
     groups = None if group is None else Groups(ids_of(frame, group, table.name, "group"))
@@ -53,12 +69,16 @@ def _describe(table: LoadedTable, group: str | None, labels: list[str]) -> dict[
     }
     if groups is not None:
         found["groups"] = _sizes(groups)
+        found["coarser"] = coarser_ids(frame, groups, [use.name for use in uses if not use.is_role])
+    if domain is not None:
+        counts = frame[domain].value_counts(sort=False)
+        found["domains"] = {str(name): int(n) for name, n in counts.items()}
     if groups is not None and labels:
         found |= _labels(frame, groups, labels)
         found["methods"] = {
             kind: _methods(kind, len(frame), max(2, found["n_classes"])) for kind in found["kinds"]
         }
-    elif groups is None:
+    elif groups is None and domain is None:
         found["group_candidates"] = _candidates(frame, uses)
     return found
 
@@ -89,7 +109,25 @@ def _labels(frame: pd.DataFrame, groups: Groups, labels: list[str]) -> dict[str,
         "groups_with_conflicts": len(conflicts),
         "conflicts": [_conflict(values, groups, int(code)) for code in conflicts[:5]],
     }
-    return found | {"kinds": _kinds(len(conflicts), n_classes)}
+    kinds = _kinds(len(conflicts), n_classes)
+    if {"majority", "presence"} <= set(kinds):
+        kinds |= _both_meanings(values.iloc[groups.first_rows])
+    n_groups = int(values.notna().groupby(groups.codes).any().sum())
+    found["groups_without_label"] = groups.n_groups - n_groups
+    return found | {"kinds": kinds}
+
+
+def _both_meanings(label_group: pd.Series) -> dict[str, str]:
+    """What majority and presence would each take these labels to say."""
+    counts = label_group.value_counts().sort_index()
+    (no, n_no), (yes, n_yes) = list(counts.items())
+    return {
+        "majority": f"most rows of the {n_no:,} groups with {no!r} are {no!r}, most rows of the "
+        f"{n_yes:,} groups with {yes!r} are {yes!r} (taken unless you say otherwise)",
+        "presence": f"at least one row of each of the {n_yes:,} groups with {yes!r} is {yes!r}, "
+        f"and no row of the {n_no:,} groups with {no!r} is (--kind presence; --positive {no} the "
+        "other way round)",
+    }
 
 
 def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
@@ -150,10 +188,21 @@ def _print(console: Console, found: dict[str, Any]) -> None:
             f"groups:  {found['groups']['n']:,}, of {sizes['min']:g} to {sizes['max']:g} rows "
             f"(median {sizes['median']:g}; largest {found['groups']['largest']})"
         )
+    for name, n in found.get("domains", {}).items():
+        console.print(f"domain:  {name}: {n:,} rows")
+    for column, n in found.get("coarser", {}).items():
+        console.print(
+            f"warning: every group has one {column!r}, and {n:,} of them have several groups. If "
+            f"they are who the groups belong to, folds of groups learn from one and judge the same "
+            f"one, and the score is not that of new ones: say --keep-whole {column}"
+        )
     if "balance" in found:
         counts = ", ".join(f"{name} {n:,}" for name, n in found["balance"].items())
         console.print(f"labels:  {counts} rows; {found['missing_labels']} missing")
-        console.print(f"         {found['groups_with_conflicts']} groups hold more than one label")
+        console.print(
+            f"         {found['groups_with_conflicts']} groups hold more than one label, "
+            f"{found['groups_without_label']} have none"
+        )
         for line in found["conflicts"]:
             console.print(f"         {line}")
     for kind, meaning in found.get("kinds", {}).items():

@@ -15,14 +15,15 @@ from groupwise.cli.console import (
     print_job,
     visible,
 )
-from groupwise.jobs import Result
+from groupwise.jobs import JobOptions, judge_method
 from groupwise.jobs.promises import label_issues
 from groupwise.tables import write_table
-from groupwise.tables.write import check_writable
+from groupwise.tables.write import check_writable, may_be_replaced
 
 
 def doubts(
     table: options.TablePath,
+    groups_table: options.GroupsTable = None,
     group: options.Group = None,
     label: options.Label = None,
     kind: options.Kind = None,
@@ -33,12 +34,15 @@ def doubts(
     positive: options.Positive = None,
     features: options.Features = None,
     ignore: options.Ignore = None,
+    keep_whole: options.KeepWhole = None,
     sql: options.Sql = None,
+    header: options.Header = True,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Table of all groups to write.")
     ] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="How many groups to print.")] = 20,
     folds: options.Folds = 5,
+    jobs: options.Jobs = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -55,29 +59,36 @@ def doubts(
     with one_line_errors():
         if out is not None:
             check_folder(check_writable(out))
-            check_overwriting(out, inputs=(table,), force=force)
-        job_options = options.JobOptions(
+            inputs = options.inputs(table, groups_table)
+            check_overwriting(out, inputs=inputs, force=force, ours=may_be_replaced)
+        job_options = JobOptions(
             table=table,
+            groups_table=groups_table,
             sql=sql,
+            header=header,
             group=group,
             label=options.split_names(label),
             kind=kind,
             positive=positive,
-            features=options.split_names(features),
-            ignore=options.split_names(ignore),
+            wanted=options.split_names(features),
+            ignored=options.split_names(ignore),
+            keep_whole=keep_whole,
             seed=seed,
         )
-        job, why = job_options.job(job_options.read())
+        job, why = job_options.job()
         print_job(console, job, why)
         chosen = job.method(method)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
-        splits = job.splits(folds)
-        found = [
-            job.run_fold(chosen, {}, split, search=False, curve=False)
-            for split in console.track(splits, "Folds of whole groups")
-        ]
-        about = job.about(command=command_line(), n_splits=len(splits))
-        issues = label_issues(Result(about, {chosen.name: found}), chosen.name)
+        result = judge_method(
+            job,
+            chosen,
+            {},
+            n_splits=folds,
+            n_jobs=jobs,
+            command=command_line(),
+            progress=lambda found, n: console.track(found, n, "Folds of whole groups"),
+        )
+        issues = label_issues(result, chosen.name)
         console.print(
             f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are probably wrong"
         )

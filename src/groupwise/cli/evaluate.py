@@ -17,15 +17,16 @@ from groupwise.cli.console import (
 )
 from groupwise.cli.predict import load_table_model
 from groupwise.io import has_result, read_result
-from groupwise.jobs import Result
+from groupwise.jobs import Result, read_tables
 from groupwise.jobs.evaluate import evaluate_model
-from groupwise.tables import read_table
 
 
 def evaluate(
     model: options.ModelPath,
     table: options.TablePath,
+    groups_table: options.GroupsTable = None,
     sql: options.Sql = None,
+    header: options.Header = True,
     order: options.Order = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Result file, for 'groupwise report'.")
@@ -41,10 +42,18 @@ def evaluate(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         check_folder(out)
-        check_overwriting(out, inputs=(model, table), force=force)
+        inputs = options.inputs(model, table, groups_table)
+        check_overwriting(out, inputs=inputs, force=force)
         fitted = load_table_model(model)
-        text = [c for c in (fitted.supervision.group,) if c is not None]
-        loaded = read_table(table, sql=sql, text=text)
+        loaded = read_tables(
+            table,
+            groups_table=groups_table,
+            group=fitted.supervision.group,
+            sql=sql,
+            header=header,
+        )
+        for note in loaded.notes:
+            console.note(note)
         if _trained_on(model) == loaded.fingerprint:
             console.note("this is the table the model was trained on: new groups will score worse")
         result = evaluate_model(fitted, loaded, order=order, command=command_line())
@@ -52,6 +61,8 @@ def evaluate(
             result.save(out)
         summary = score_summary(result, fitted.method)
         console.print(f"table:       {result.about.table}: {result.about.n_rows:,} rows")
+        if result.about.n_unlabelled:
+            console.note(f"{result.about.n_unlabelled:,} rows have no label and are not judged")
         print_score(console, summary, "groups" if fitted.supervision.group else "rows")
         if out is not None:
             console.print(f"written:     {out}")

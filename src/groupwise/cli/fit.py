@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -24,14 +24,33 @@ from groupwise.cli.console import (
 )
 from groupwise.cli.dask import fit_folder
 from groupwise.io import is_model_file, save_model
-from groupwise.jobs import Job, Method, Result, TableModel, fit_auto
+from groupwise.jobs import (
+    Job,
+    JobOptions,
+    Result,
+    TableModel,
+    fit_auto,
+    judge_method,
+    predict_table,
+)
 from groupwise.jobs.promises import promise_coverage, promise_from_result, promises
 from groupwise.methods import AUTO
-from groupwise.tables import OptionError
+from groupwise.tables import LoadedTable, OptionError, write_table
+from groupwise.tables.write import check_writable, may_be_replaced
+
+
+class Page(NamedTuple):
+    """The HTML page that was asked for."""
+
+    path: Path | None
+    title: str | None
+    notes: str | None
 
 
 def fit(
     table: options.TablePath,
+    groups_table: options.GroupsTable = None,
+    source: options.Source = None,
     group: options.Group = None,
     label: options.Label = None,
     kind: options.Kind = None,
@@ -55,15 +74,24 @@ def fit(
     features: options.Features = None,
     ignore: options.Ignore = None,
     order: options.Order = None,
+    keep_whole: options.KeepWhole = None,
     sql: options.Sql = None,
+    header: options.Header = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")] = Path(
         "model.skops"
     ),
     report: Annotated[
         Path | None, typer.Option("--report", help="HTML page to write as well.")
     ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions", help="Table to write: what the model says of what has no label."
+        ),
+    ] = None,
     folds: options.Folds = 5,
     coverage: options.Coverage = None,
+    jobs: options.Jobs = None,
     seed: options.Seed = 0,
     dask: Annotated[
         str | None,
@@ -74,6 +102,8 @@ def fit(
             "(tcp://host:8786), or on a local one; judged on one fold's share of the groups.",
         ),
     ] = None,
+    title: options.Title = None,
+    notes: options.Notes = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -88,22 +118,28 @@ def fit(
     """
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
+        page = Page(report, title, notes)
+        inputs = options.inputs(table, groups_table, source)
         check_folder(out, report)
-        check_overwriting(out, inputs=(table,), force=force, ours=is_model_file)
-        check_overwriting(report, inputs=(table, out), force=force, ours=is_page)
-        job_options = options.JobOptions(
+        check_overwriting(out, inputs=inputs, force=force, ours=is_model_file)
+        check_overwriting(report, inputs=(*inputs, out), force=force, ours=is_page)
+        job_options = JobOptions(
             table=table,
+            groups_table=groups_table,
+            sources=source or (),
             sql=sql,
+            header=header,
             group=group,
             label=options.split_names(label),
             kind=kind,
             measure=measure,
             domain=domain,
-            target=target,
+            target_domain=target,
             positive=positive,
-            features=options.split_names(features),
-            ignore=options.split_names(ignore),
+            wanted=options.split_names(features),
+            ignored=options.split_names(ignore),
             order=order,
+            keep_whole=keep_whole,
             seed=seed,
         )
         params = options.parse_params(param)
@@ -113,31 +149,65 @@ def fit(
             model, result = fit_folder(
                 job_options, dask, method, params, folds=folds, command=command_line()
             )
-            _tell(console, model, result, out, report)
+            _tell(console, model, result, out, page)
             return
         if coverage is not None and not 0.0 < coverage < 1.0:
             raise OptionError(f"--coverage must be between 0 and 1, got {coverage:g}")
         seconds = options.parse_time(time)
         if method is None and (params or tune):
             raise OptionError("--param and --tune are for one method: name it with --method")
-        job, why = job_options.job(job_options.read())
+        job, why = job_options.job()
+        if predictions is not None:
+            check_folder(check_writable(predictions))
+            check_overwriting(predictions, inputs=(*inputs, out), force=force, ours=may_be_replaced)
+            if job.unlabelled is None:
+                raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
         if method in (None, AUTO) and not params:
             print_job(console, job, why)
-            _fit_auto(console, job, seconds, folds, out, report, coverage)
+            model = _fit_auto(console, job, seconds, folds, jobs, out, page, coverage)
+            _predict_unlabelled(console, job_options, job, model, predictions)
             return
         chosen = job.method(method)
         # a wrong parameter is told before the work
         chosen.build(job.supervision.constructor(), params, seed)
         print_job(console, job, why)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
-        result, final = _judge(console, job, chosen, params, folds, tune)
+        final = job.tune(chosen, params) if tune else params
+        result = judge_method(
+            job,
+            chosen,
+            params,
+            n_splits=folds,
+            tune=tune,
+            n_jobs=jobs,
+            final=final,
+            command=command_line(),
+            progress=lambda found, n: console.track(found, n, "Folds of whole groups"),
+        )
         with warnings.catch_warnings(record=True) as told:
             model = job.fit(chosen, final)
             if coverage is not None:
                 model = promise_coverage(job, model, coverage, n_splits=folds)
         for text in dict.fromkeys(str(warning.message) for warning in told):
             console.note(text)
-        _tell(console, model, result, out, report)
+        _tell(console, model, result, out, page)
+        _predict_unlabelled(console, job_options, job, model, predictions)
+
+
+def _predict_unlabelled(
+    console: Console, job_options: JobOptions, job: Job, model: TableModel, path: Path | None
+) -> None:
+    """Write what the model says of the rows or groups that have no label."""
+    if path is None or job.unlabelled is None:
+        return
+    table, _ = job_options.read()
+    frame = table.frame.iloc[job.unlabelled.rows].reset_index(drop=True)
+    level = "row" if job.supervision.rows_labelled else "group"
+    lines = predict_table(model, LoadedTable(frame, table.name, ""), level=level)
+    if level == "row":  # as messages count them; a source's rows come behind the table's own
+        lines.insert(0, "row", job.unlabelled.rows)
+    write_table(lines, path)
+    console.print(f"written:     {path}: {len(lines):,} {level}s without a label")
 
 
 def _fit_auto(
@@ -145,19 +215,25 @@ def _fit_auto(
     job: Job,
     seconds: float,
     folds: int,
+    jobs: int | None,
     out: Path,
-    report: Path | None,
+    page: Page,
     coverage: float | None,
-) -> None:
+) -> TableModel:
     """Let all methods compete, telling of each when it is done."""
     console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
     with console.log("groupwise.auto"):
         model, result, estimate = fit_auto(
-            job, time_limit=seconds, n_splits=folds, n_jobs=-1, command=command_line()
+            job,
+            time_limit=seconds,
+            n_splits=folds,
+            n_jobs=-1 if jobs is None else jobs,
+            command=command_line(),
         )
     if coverage is not None:
         model = promise_from_result(job, model, result, AUTO, coverage)
-    _tell(console, model, result, out, report, estimate)
+    _tell(console, model, result, out, page, estimate)
+    return model
 
 
 def _tell(
@@ -165,13 +241,13 @@ def _tell(
     model: TableModel,
     result: Result,
     out: Path,
-    report: Path | None,
+    page: Page,
     estimate: Estimate | None = None,
 ) -> None:
     """Write the files and say what the model is worth."""
     save_model(model, out, result=result.to_json())
-    if report is not None:
-        write_report(result, report)
+    if page.path is not None:
+        write_report(result, page.path, title=page.title, notes=page.notes)
     summary = score_summary(result, model.method)
     if estimate is not None:
         print_board(console, result)
@@ -183,7 +259,7 @@ def _tell(
     if promised is not None:
         console.print(f"promised:    {promised}")
         summary |= {"promised": promised}
-    console.print(f"written:     {out}" + (f", {report}" if report else ""))
+    console.print(f"written:     {out}" + (f", {page.path}" if page.path else ""))
     console.emit_json(
         summary
         | {
@@ -199,17 +275,3 @@ def _tell(
 def _members(model: TableModel) -> list[str]:
     fitted: Any = getattr(model.estimator, "estimator_", model.estimator)  # inside a promise
     return [member.name for member in fitted.members_]
-
-
-def _judge(
-    console: Console, job: Job, method: Method, params: dict[str, Any], n_splits: int, tune: bool
-) -> tuple[Result, dict[str, Any]]:
-    """The estimate, and the parameters for the model of all rows."""
-    splits = job.splits(n_splits)
-    found = [
-        job.run_fold(method, params, split, search=tune, curve=job.wants_curve(fold))
-        for fold, split in console.track(list(enumerate(splits)), "Folds of whole groups")
-    ]
-    final = job.tune(method, params) if tune else params
-    about = job.about(command=command_line(), n_splits=len(splits), params=final)
-    return Result(about, {method.name: found}), final

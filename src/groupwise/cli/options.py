@@ -1,18 +1,13 @@
-"""Options that commands share, and the job that they describe."""
+"""Options that commands share."""
 
 import ast
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 
-from groupwise.groups import Groups
-from groupwise.jobs import Job, Supervision, make_supervision
-from groupwise.jobs.targets import get_column, ids_of
-from groupwise.tables import LoadedTable, OptionError, TableError, read_table
+from groupwise.tables import OptionError
 
 __all__ = [
     "OPTION_NAMES",
@@ -21,21 +16,28 @@ __all__ = [
     "Features",
     "Folds",
     "Group",
+    "GroupsTable",
+    "Header",
     "Ignore",
-    "JobOptions",
+    "Jobs",
     "Json",
+    "KeepWhole",
     "Kind",
     "Label",
     "MeasureName",
     "ModelPath",
+    "Notes",
     "Order",
     "Positive",
     "Quiet",
     "Seed",
+    "Source",
     "Sql",
     "TablePath",
     "Target",
     "Time",
+    "Title",
+    "inputs",
     "parse_params",
     "parse_time",
     "split_names",
@@ -45,14 +47,20 @@ __all__ = [
 OPTION_NAMES = {
     "domain": "--domain",
     "group": "--group",
+    "groups_table": "--groups-table",
+    "header": "--no-header",
     "ignored": "--ignore",
+    "keep": "--keep",
+    "keep_whole": "--keep-whole",
     "kind": "--kind",
     "label": "--label",
+    "level": "--level",
     "measure": "--measure",
     "method": "--method",
     "order": "--order",
     "params": "--param",
     "positive": "--positive",
+    "sources": "--source",
     "sql": "--sql",
     "target_domain": "--target",
     "wanted": "--features",
@@ -64,6 +72,37 @@ TablePath = Annotated[
         metavar="TABLE",
         help="CSV, TSV, Parquet, Feather or JSON lines (compressed or not), a folder of Parquet "
         "parts, '-' for standard input; with --sql a DuckDB or SQLite file or postgresql://...",
+    ),
+]
+GroupsTable = Annotated[
+    str | None,
+    typer.Option(
+        "--groups-table",
+        metavar="TABLE",
+        help="A second table, one line per group (labels, counts, features), joined on --group.",
+    ),
+]
+Source = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="TABLE",
+        help="A table like TABLE from elsewhere or earlier, to learn from as well (transfer); "
+        "repeat it for several.",
+    ),
+]
+KeepWhole = Annotated[
+    str | None,
+    typer.Option(
+        "--keep-whole",
+        metavar="COLUMN",
+        help="Coarser ids that no fold divides: the users, where a user has several groups.",
+    ),
+]
+Header = Annotated[
+    bool,
+    typer.Option(
+        "--header/--no-header", help="Whether the first line of a CSV file names the columns."
     ),
 ]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="File that 'fit' wrote.")]
@@ -110,10 +149,21 @@ Coverage = Annotated[
     ),
 ]
 Folds = Annotated[int, typer.Option("--folds", min=2, help="Folds of whole groups.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, help="Folds and methods at once, in processes of their own."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of folds and models.")]
 Time = Annotated[
     str,
     typer.Option("--time", help="For the automatic choice: 30s, 2m, 1h; seconds without a unit."),
+]
+Title = Annotated[str | None, typer.Option("--title", help="Heading of the HTML page.")]
+Notes = Annotated[
+    str | None,
+    typer.Option("--notes", help="Words of your own for the HTML page, or @FILE that holds them."),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace a file that is read, or that is something else.")
@@ -145,79 +195,10 @@ def split_names(given: list[str] | None) -> list[str]:
     return [name.strip() for part in given or [] for name in part.split(",") if name.strip()]
 
 
-@dataclass(frozen=True)
-class JobOptions:
-    """What the options of a command say about a table and what is known of its groups."""
-
-    table: str
-    sql: str | None = None
-    group: str | None = None
-    label: list[str] = field(default_factory=list)
-    kind: str | None = None
-    measure: str | None = None
-    domain: str | None = None
-    target: str | None = None
-    positive: str | None = None
-    features: list[str] = field(default_factory=list)
-    ignore: list[str] = field(default_factory=list)
-    order: str | None = None
-    seed: int = 0
-
-    def read(self) -> LoadedTable:
-        """The table itself; ids stay as they are written."""
-        text = [column for column in (self.group, self.domain) if column is not None]
-        return read_table(self.table, sql=self.sql, text=text)
-
-    def supervision(self, frame: pd.DataFrame, name: str) -> tuple[Supervision, str | None]:
-        """What is known of the groups, and why, where the options leave it open."""
-        if not self.label:
-            raise OptionError("--label is missing: which column says what is known?")
-        kind, why = (self.kind, None) if self.kind else self._guess(frame, name)
-        supervision = make_supervision(
-            str(kind),
-            label=self.label,
-            group=self.group,
-            measure=self.measure,
-            domain=self.domain,
-            target_domain=self.target,
-            positive=self.positive,
-        )
-        return supervision, why
-
-    def job(self, table: LoadedTable) -> tuple[Job, str | None]:
-        """The checked table, ready to be learned from, and why it is of this kind."""
-        supervision, why = self.supervision(table.frame, table.name)
-        job = Job.from_table(
-            table,
-            supervision,
-            wanted=self.features,
-            ignored=self.ignore,
-            order=self.order,
-            seed=self.seed,
-        )
-        return job, why
-
-    def _guess(self, frame: pd.DataFrame, name: str) -> tuple[str, str]:
-        if self.domain or self.target:
-            return "transfer", "as --domain is given"
-        if self.measure:
-            return "measure", "as --measure is given"
-        if len(self.label) > 1:
-            return "proportions", "as there is more than one --label"
-        if self.group is None:
-            raise OptionError("--group is missing: which column names the group?")
-        groups = Groups(ids_of(frame, self.group, name, "group"))
-        labels = get_column(frame, self.label[0], name, "label")
-        per_group = labels.groupby(groups.codes).nunique(dropna=True)
-        if int(per_group.max()) <= 1:
-            return "majority", f"as {self.label[0]!r} is the same on all rows of a group"
-        if float((per_group > 1).mean()) < 0.1:
-            return "majority", "as few groups hold more than one label"
-        raise TableError(
-            f"{name}: column {self.label[0]!r} holds more than one label in "
-            f"{int((per_group > 1).sum())} of {len(per_group)} groups: say --kind measure (a score "
-            "per group), proportions (only the numbers per group are used) or transfer"
-        )
+def inputs(*tables: str | Path | list[str] | None) -> list[str | Path]:
+    """All files that a command reads, in one list."""
+    given = [[one] if isinstance(one, str | Path) else one or [] for one in tables]
+    return [one for several in given for one in several]
 
 
 def parse_params(given: list[str] | None) -> dict[str, Any]:

@@ -30,6 +30,8 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
         "report.html"
     ),
+    title: options.Title = None,
+    notes: options.Notes = None,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -44,7 +46,7 @@ def report(
         check_overwriting(
             out, inputs=() if source.is_dir() else (source,), force=force, ours=is_page
         )
-        write_report(load_result(source), out)
+        write_report(load_result(source), out, title=title, notes=notes)
         console.print(f"written:     {out}")
         console.emit_json({"out": str(out)})
 

@@ -64,6 +64,7 @@ OWN = {
     "groupwise.nets.answers": "NetEnsemble",
     "groupwise.nets.classifier": "GroupNetClassifier",
     "groupwise.nets.regressor": "GroupNetRegressor",
+    "groupwise.pipeline": "GroupPipeline",
     "groupwise.presence.apr": "APRClassifier",
     "groupwise.presence.balls": "BallSum Balls",
     "groupwise.presence.citation_knn": "CitationKNNClassifier",

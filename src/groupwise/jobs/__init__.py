@@ -1,12 +1,16 @@
 """The main job on a table: what is known of its groups, which methods apply, how good they are."""
 
+from groupwise.jobs.answers import predict_table
 from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.compare import Comparison
+from groupwise.jobs.fit import fit_table, judge_method
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
 from groupwise.jobs.model import TableModel
+from groupwise.jobs.options import JobOptions, read_tables
 from groupwise.jobs.result import FoldResult, GroupResults, Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
+from groupwise.jobs.targets import coarser_ids
 from groupwise.methods import METHODS, Method, get_method, methods_for
 
 __all__ = [
@@ -16,14 +20,20 @@ __all__ = [
     "FoldResult",
     "GroupResults",
     "Job",
+    "JobOptions",
     "Method",
     "Result",
     "RunInfo",
     "Supervision",
     "TableModel",
+    "coarser_ids",
     "fit_auto",
+    "fit_table",
     "get_method",
+    "judge_method",
     "leaderboard",
     "make_supervision",
     "methods_for",
+    "predict_table",
+    "read_tables",
 ]

@@ -1,14 +1,18 @@
 """The automatic choice on a table: one model, and what every candidate was found to be worth."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
+from groupwise.jobs.baseline import constant_scores
+from groupwise.jobs.evaluate import kept_groups, plain_scores, shown_columns, shown_rows
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import FoldResult, GroupResults, Result
-from groupwise.jobs.targets import Targets
 from groupwise.methods import AUTO
 
 __all__ = ["fit_auto"]
@@ -46,25 +50,62 @@ def fit_auto(
     board = fitted.leaderboard_
     failed = board[board["state"] == "failed"]
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
-    methods = {name: _folds(name, fitted.held_out_, job.targets) for name in fitted.held_out_.score}
+    held = fitted.held_out_
+    methods = {name: _folds(name, held, job) for name in held.score}
+    methods[AUTO] = _with_rows(methods[AUTO], model, job)
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
     return model, Result(about, methods, left_out), fitted.estimate_
 
 
-def _folds(name: str, held_out: HeldOutGroups, targets: Targets) -> list[FoldResult]:
-    numbers = np.unique(held_out.fold)
-    return [
-        FoldResult(
-            units=_units(name, held_out, targets, held_out.fold == number),
-            rows={},
-            seconds_fit=held_out.seconds[name],
+def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:
+    folds = []
+    for number in np.unique(held_out.fold):
+        units = _units(name, held_out, job, held_out.fold == number)
+        folds.append(
+            FoldResult(
+                units=units,
+                rows={},
+                confusion=_confusion(units, len(job.targets.classes)),
+                seconds_fit=held_out.seconds[name],
+            )
         )
-        for number in numbers
-    ]
+    return folds
 
 
-def _units(name: str, held_out: HeldOutGroups, targets: Targets, inside: Any) -> GroupResults:
+def _with_rows(folds: list[FoldResult], model: TableModel, job: Job) -> list[FoldResult]:
+    """The folds with rows of some groups, as the model of all rows sees them."""
+    predictions = model.predictions(job.features, job.targets.groups)
+    shown = shown_columns(model, job.features, None)
+    names = pd.Index([str(name) for name in job.targets.groups.names])
+    found = []
+    for fold in folds:
+        kept = kept_groups(np.array(fold.units.score_or_nan))
+        codes = names.get_indexer(pd.Index([fold.units.name[k] for k in kept]))
+        rows = shown_rows(model, predictions, job.targets, job.order, codes, shown)
+        found.append(replace(fold, rows=rows, rows_seen=True))
+    return found
+
+
+def _confusion(units: GroupResults, n_classes: int) -> list[list[int]] | None:
+    if units.truth is None:
+        return None
+    flat = np.array(units.truth) * n_classes + np.array(units.predicted)
+    return np.bincount(flat, minlength=n_classes**2).reshape(n_classes, n_classes).tolist()
+
+
+def _baseline(job: Job, at: NDArray[np.intp]) -> list[float | None]:
+    """Of these groups; the constant answer is chosen on all others."""
+    inside = np.isin(job.targets.groups.codes, at)
+    known = job.targets.take(np.flatnonzero(~inside))
+    asked = job.targets.take(np.flatnonzero(inside))
+    score = constant_scores(job.supervision, known, asked)
+    order = pd.Index(asked.groups.names).get_indexer(pd.Index(job.targets.groups.names[at]))
+    return plain_scores(score[order])
+
+
+def _units(name: str, held_out: HeldOutGroups, job: Job, inside: Any) -> GroupResults:
+    targets = job.targets
     groups, at = targets.groups, held_out.group[inside]
     y_group = targets.y[groups.first_rows]
     by_share = targets.y.ndim == 2
@@ -73,9 +114,10 @@ def _units(name: str, held_out: HeldOutGroups, targets: Targets, inside: Any) ->
     return GroupResults(
         name=[str(group) for group in groups.names[at]],
         size=groups.sizes[at].tolist(),
-        score=[None if np.isnan(value) else round(float(value), 6) for value in score],
+        score=plain_scores(score),
         predicted=proba.argmax(axis=1).tolist(),
         proba=proba.round(5).tolist(),
         truth=y_group[at].tolist() if one_label else None,
         shares=y_group[at].round(5).tolist() if by_share else None,
+        baseline=_baseline(job, at),
     )

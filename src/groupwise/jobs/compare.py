@@ -15,7 +15,7 @@ from groupwise.tables import OptionError, TableError
 __all__ = ["Comparison", "Step"]
 
 # What has to be the same for a finished fold to count in a continued run.
-_SAME = ("fingerprint", "supervision", "columns", "seed", "n_splits", "search")
+_SAME = ("fingerprint", "supervision", "columns", "seed", "n_splits", "search", "keep_whole")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Comparison:
     def _plan_digest(self) -> str:
         """Of what has to be the same: written into every fold."""
         about = self.about.to_dict()
-        text = json.dumps([about[key] for key in _SAME], sort_keys=True)
+        text = json.dumps([about.get(key) for key in _SAME], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _file(self, step: Step) -> Path:

@@ -9,27 +9,40 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from groupwise.base import Predictions
+from groupwise.jobs.baseline import constant_scores
+from groupwise.jobs.importance import column_importance
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import (
     DomainWeights,
     FoldResult,
     GroupResults,
+    Importance,
     Margins,
     Reliability,
     Result,
     RowResults,
     RunInfo,
 )
+from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import Targets, order_of
 from groupwise.preparation import Prepared
 from groupwise.tables import ColumnUse, LoadedTable
 
-__all__ = ["evaluate_fold", "evaluate_model"]
+__all__ = [
+    "evaluate_fold",
+    "evaluate_model",
+    "kept_groups",
+    "plain_scores",
+    "shown_columns",
+    "shown_rows",
+]
 
 # Groups whose rows are kept, and rows of each: what a page can still hold.
 _WORST, _OTHERS, _ROWS = 20, 20, 400
 _TRACED_GROUPS, _TRACED_ROWS, _TRACED_ROUNDS = 2, 12, 60
 _BINS = 10
+# Columns whose values a group's page shows, and letters of a text.
+_COLUMNS, _LETTERS = 6, 60
 # Rows, in whole groups, that a learning curve is drawn from.
 _CURVE_ROWS = 2000
 
@@ -40,7 +53,9 @@ def evaluate_fold(
     targets: Targets,
     order: NDArray[Any],
     *,
+    known: Targets | None = None,
     curve: bool = True,
+    importance: Importance | None = None,
 ) -> FoldResult:
     """Predict and judge groups, and keep what a report shows of them.
 
@@ -52,8 +67,13 @@ def evaluate_fold(
     targets : Targets
         Of these rows, with the model's classes.
     order : ndarray of shape (n_rows,)
+    known : Targets, default=None
+        Of the training rows, for the constant answer that a model must beat; ``None``: the answer
+        is chosen on the judged rows themselves.
     curve : bool, default=True
         Whether to follow the error round by round, the costliest part.
+    importance : Importance, default=None
+        Of these rows, where it is known: the values shown are those of the columns that matter.
 
     Returns
     -------
@@ -63,14 +83,14 @@ def evaluate_fold(
     X = model.prepare(features)
     predictions = model.predictions_of(X, targets.groups)
     score = model.supervision.judge(predictions, targets)
-    kept = _kept_groups(score)
-    weight = predictions.row_weights() if model.explains else None
+    kept = kept_groups(score)
+    shown = shown_columns(model, features, importance)
+    baseline = constant_scores(model.supervision, known or targets, targets)
     return FoldResult(
-        units=_units(predictions, targets, score),
-        rows={
-            str(targets.groups.names[g]): _rows_of(g, model, predictions, targets, order, weight)
-            for g in kept
-        },
+        units=_units(model.supervision, predictions, targets, score, baseline),
+        rows=shown_rows(model, predictions, targets, order, kept, shown),
+        confusion=_confusion(model, predictions, targets),
+        importance=importance,
         curve=_curve(model, X, targets) if curve else None,
         margins=_margins(model, X, targets, kept[:_TRACED_GROUPS]),
         reliability=_reliability(model, predictions, targets),
@@ -82,13 +102,25 @@ def evaluate_model(
     model: TableModel, table: LoadedTable, *, order: str | None = None, command: str = ""
 ) -> Result:
     """Judge a fitted model on all groups of a table whose labels are known."""
-    features = model.schema.conform(table.frame, name=table.name)
-    targets = model.supervision.targets_in(table.frame, table.name, model.classes)
+    labelled = model.supervision.labelled_rows(table.frame, table.name)
+    frame = table.frame if labelled.all() else table.frame[labelled].reset_index(drop=True)
+    features = model.schema.conform(frame, name=table.name)
+    targets = model.supervision.targets_in(frame, table.name, model.classes)
     rows = model.supervision.judged_rows(targets)
-    at = order_of(table.frame, order, table.name)
-    fold = evaluate_fold(model, features.iloc[rows], targets.take(rows), at[rows])
-    numbers = [ColumnUse(name, "number", "of the model") for name in model.schema.numbers]
-    categories = [ColumnUse(name, "category", "of the model") for name in model.schema.categories]
+    at = order_of(frame, order, table.name)
+    judged = features.iloc[rows], targets.take(rows)
+    importance = column_importance(model, *judged)
+    fold = evaluate_fold(model, *judged, at[rows], importance=importance)
+    schema = model.schema
+    named = {
+        "number": schema.numbers,
+        "category": schema.categories,
+        "date": schema.dates,
+        "text": schema.texts,
+    }
+    columns = [
+        ColumnUse(name, use, "of the model") for use, names in named.items() for name in names
+    ]
     about = RunInfo(
         table=table.name,
         fingerprint=table.fingerprint,
@@ -96,28 +128,106 @@ def evaluate_model(
         n_groups=targets.groups.n_groups,
         supervision=model.supervision,
         classes=model.classes,
-        columns=(*numbers, *categories),
+        columns=tuple(columns),
+        n_unlabelled=int((~labelled).sum()),
         command=command,
     )
     return Result(about, {model.method: [fold]})
 
 
-def _units(predictions: Predictions, targets: Targets, score: NDArray[Any]) -> GroupResults:
+def _units(
+    supervision: Supervision,
+    predictions: Predictions,
+    targets: Targets,
+    score: NDArray[Any],
+    baseline: NDArray[Any],
+) -> GroupResults:
     groups, y_group = targets.groups, targets.y[targets.groups.first_rows]
     by_share = targets.y.ndim == 2
     one_label = not by_share and bool((targets.y == y_group[groups.codes]).all())
     return GroupResults(
         name=[str(name) for name in groups.names],
         size=groups.sizes.tolist(),
-        score=[None if np.isnan(value) else round(float(value), 6) for value in score],
+        score=plain_scores(score),
         predicted=predictions.code_group.tolist(),
         proba=predictions.proba_group.round(5).tolist(),
         truth=y_group.tolist() if one_label else None,
         shares=y_group.round(5).tolist() if by_share else None,
+        baseline=plain_scores(baseline),
+        **_counts(supervision, predictions, targets),
     )
 
 
-def _kept_groups(score: NDArray[Any]) -> NDArray[np.intp]:
+def plain_scores(score: NDArray[Any]) -> list[float | None]:
+    """Rounded scores for JSON; a group that does not count has none."""
+    return [None if np.isnan(value) else round(float(value), 6) for value in score]
+
+
+def _counts(
+    supervision: Supervision, predictions: Predictions, targets: Targets
+) -> dict[str, list[list[int]]]:
+    """Rows of each class in each group, known and predicted, where rows are labelled."""
+    if not supervision.rows_labelled or supervision.group is None:
+        return {}
+    groups, n_classes = targets.groups, len(targets.classes)
+
+    def counted(codes: NDArray[Any]) -> list[list[int]]:
+        flat = np.bincount(groups.codes * n_classes + codes, minlength=groups.n_groups * n_classes)
+        return flat.reshape(groups.n_groups, n_classes).tolist()
+
+    return {"counts": counted(targets.y), "counts_predicted": counted(predictions.code_row)}
+
+
+def _confusion(
+    model: TableModel, predictions: Predictions, targets: Targets
+) -> list[list[int]] | None:
+    """Known class by predicted class, of groups or of labelled rows."""
+    n_classes = len(model.classes)
+    if model.supervision.rows_labelled:
+        known, said = targets.y, predictions.code_row
+    elif model.supervision.right_or_wrong:
+        known, said = targets.y[targets.groups.first_rows], predictions.code_group
+    else:
+        return None
+    flat = np.bincount(known * n_classes + said, minlength=n_classes**2)
+    return flat.reshape(n_classes, n_classes).tolist()
+
+
+def shown_columns(
+    model: TableModel, features: pd.DataFrame, importance: Importance | None
+) -> dict[str, NDArray[Any]]:
+    """The values that the page of a group shows: of the columns that matter most, or the first."""
+    names = [c for c in features.columns if c not in model.schema.dates]
+    if importance is not None:
+        order = np.argsort([-total for total in importance.total], kind="stable")
+        first = [importance.column[k] for k in order]
+        names = [c for c in first if c in names] + [c for c in names if c not in first]
+    return {name: features[name].to_numpy() for name in names[:_COLUMNS]}
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else f"{value:.4g}"
+    return str(value)[:_LETTERS]
+
+
+def shown_rows(
+    model: TableModel,
+    predictions: Predictions,
+    targets: Targets,
+    order: NDArray[Any],
+    groups: NDArray[np.intp],
+    shown: dict[str, NDArray[Any]],
+) -> dict[str, RowResults]:
+    """What a page shows of the rows of these groups, by the group's name."""
+    weight = predictions.row_weights() if model.explains else None
+    return {
+        str(targets.groups.names[g]): _rows_of(g, model, predictions, targets, order, weight, shown)
+        for g in groups
+    }
+
+
+def kept_groups(score: NDArray[Any]) -> NDArray[np.intp]:
     """The worst groups, then some of the others, evenly over the list."""
     order = np.argsort(score, kind="stable")
     worst, rest = order[:_WORST], np.sort(order[_WORST:])
@@ -132,6 +242,7 @@ def _rows_of(
     targets: Targets,
     order: NDArray[Any],
     weight: NDArray[Any] | None,
+    shown: dict[str, NDArray[Any]],
 ) -> RowResults:
     groups = targets.groups
     rows = groups.order[groups.offsets[group] : groups.offsets[group + 1]]
@@ -143,6 +254,7 @@ def _rows_of(
         proba=predictions.proba_row[rows].max(axis=1).round(4).tolist(),
         weight=None if weight is None else weight[rows].round(5).tolist(),
         label=targets.y[rows].tolist() if model.supervision.rows_labelled else None,
+        values={name: [_cell(v) for v in values[rows]] for name, values in shown.items()},
     )
 
 

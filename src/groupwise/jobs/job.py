@@ -14,15 +14,37 @@ import psutil
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
+from groupwise.jobs.importance import column_importance
 from groupwise.jobs.model import TableModel, fit_model, search_params
 from groupwise.jobs.result import FoldResult, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
-from groupwise.jobs.targets import Targets, order_of
-from groupwise.methods import Method, get_method
+from groupwise.jobs.targets import Targets, order_of, whole_of
+from groupwise.methods import Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 
-__all__ = ["Job", "PeakMemory"]
+__all__ = ["Job", "PeakMemory", "Unlabelled"]
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Rows whose label nobody knows.
+
+    Attributes
+    ----------
+    features : DataFrame
+    groups : Groups
+    rows : ndarray
+        Their positions in the table.
+    is_target : ndarray of bool
+        Whether they count (transfer: whether they are of the target).
+    """
+
+    features: pd.DataFrame
+    groups: Groups
+    rows: NDArray[np.intp]
+    is_target: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,12 @@ class Job:
     order : ndarray of shape (n_rows,)
         Where in its group a row stands: values of a column, or positions in the table.
     seed : int
+    keep_whole : str, default=None
+        Column of coarser ids that no fold divides.
+    unlabelled : Unlabelled, default=None
+        Rows whose label nobody knows.
+    notes : tuple of str
+        What a person should know about the table.
     """
 
     table: str
@@ -51,6 +79,9 @@ class Job:
     targets: Targets
     order: NDArray[Any]
     seed: int
+    keep_whole: str | None = None
+    unlabelled: Unlabelled | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_table(
@@ -61,9 +92,12 @@ class Job:
         wanted: Sequence[str] = (),
         ignored: Sequence[str] = (),
         order: str | None = None,
+        keep_whole: str | None = None,
         seed: int = 0,
     ) -> "Job":
         """Check a table against a kind of supervision and choose its features.
+
+        Rows without a label (groups without, where groups have it) are set aside.
 
         Raises
         ------
@@ -71,9 +105,14 @@ class Job:
             Naming the table and the column, row or group that is wrong.
         """
         roles = supervision.roles() | ({} if order is None else {order: "order"})
-        targets = supervision.targets_in(table.frame, table.name)
+        if keep_whole is not None:
+            roles.setdefault(keep_whole, "kept whole")
+        labelled = supervision.labelled_rows(table.frame, table.name)
+        frame = table.frame if labelled.all() else table.frame[labelled].reset_index(drop=True)
+        targets = supervision.targets_in(frame, table.name)
+        targets = replace(targets, whole=whole_of(frame, keep_whole, table.name, targets.groups))
         uses = choose_features(
-            table.frame,
+            frame,
             roles,
             name=table.name,
             wanted=wanted,
@@ -86,10 +125,13 @@ class Job:
             fingerprint=table.fingerprint,
             supervision=supervision,
             uses=uses,
-            features=schema.conform(table.frame, name=table.name),
+            features=schema.conform(frame, name=table.name),
             targets=targets,
-            order=order_of(table.frame, order, table.name),
+            order=order_of(frame, order, table.name),
             seed=seed,
+            keep_whole=keep_whole,
+            unlabelled=_set_aside(table, ~labelled, supervision, schema),
+            notes=table.notes,
         )
 
     @property
@@ -119,6 +161,8 @@ class Job:
             columns=tuple(self.uses),
             command=command,
             seed=self.seed,
+            keep_whole=self.keep_whole,
+            n_unlabelled=0 if self.unlabelled is None else len(self.unlabelled.rows),
             n_splits=n_splits,
             search=search,
             params=None if params is None else {k: repr(v) for k, v in params.items()},
@@ -127,6 +171,10 @@ class Job:
     def reason_against(self, method: Method) -> str | None:
         """Why a method cannot be used here, or ``None``."""
         return method.reason_against(self.n_rows, len(self.targets.classes), self._measure)
+
+    def methods(self) -> list[Method]:
+        """All methods for this kind."""
+        return methods_for(self.supervision.kind)
 
     def method(self, name: str | None = None) -> Method:
         """A method by name, or the first that applies to this table.
@@ -154,7 +202,14 @@ class Job:
         """Fit a method to the rows (all of them by default)."""
         features, targets = self._part(rows)
         with _few_threads(len(features)):
-            return fit_model(features, targets, method=method, params=params, **self._context())
+            return fit_model(
+                features,
+                targets,
+                method=method,
+                params=params,
+                unlabelled=self._used_by(method),
+                **self._context(),
+            )
 
     def tune(
         self, method: Method, params: dict[str, Any], rows: NDArray[np.intp] | None = None
@@ -163,6 +218,14 @@ class Job:
         features, targets = self._part(rows)
         with _few_threads(len(features)):
             return search_params(features, targets, method=method, params=params, **self._context())
+
+    def _used_by(self, method: Method) -> tuple[pd.DataFrame, Groups] | None:
+        """The rows without a label that a method learns from."""
+        found = self.unlabelled
+        if found is None or not method.uses_unlabelled or not found.is_target.any():
+            return None
+        names = found.groups.names[found.groups.codes]
+        return found.features[found.is_target], Groups(names[found.is_target])
 
     def _part(self, rows: NDArray[np.intp] | None) -> tuple[pd.DataFrame, Targets]:
         if rows is None:
@@ -180,10 +243,12 @@ class Job:
         *,
         search: bool,
         curve: bool = True,
+        importance: bool = False,
     ) -> FoldResult:
         """Fit on one part, judge on the other.
 
-        With ``curve`` the error is followed round by round where the method has rounds.
+        With ``curve`` the error is followed round by round where the method has rounds; with
+        ``importance`` every column is shuffled once.
         """
         train, test = split
         started = time.perf_counter()
@@ -193,19 +258,23 @@ class Job:
             fitting = time.perf_counter()
             model = self.fit(method, chosen, train)
             fitted = time.perf_counter()
+        held_out = self.features.iloc[test], self.targets.take(test)
+        shuffled = column_importance(model, *held_out) if importance else None
+        asked = time.perf_counter()
         found = evaluate_fold(
             model,
-            self.features.iloc[test],
-            self.targets.take(test),
+            *held_out,
             self.order[test],
+            known=self.targets.take(train),
             curve=curve,
+            importance=shuffled,
         )
         return replace(
             found,
             params={name: _plain(value) for name, value in chosen.items()},
             seconds_search=fitting - started,
             seconds_fit=fitted - fitting,
-            seconds_predict=time.perf_counter() - fitted,
+            seconds_predict=time.perf_counter() - asked,
             memory_mib=peak.mib,
             n_train=len(train),
         )
@@ -258,6 +327,22 @@ class PeakMemory:
 def _few_threads(n_rows: int) -> Any:
     """One thread for a small table, where more would only wait for each other."""
     return threadpool_limits(1) if n_rows < 20_000 else nullcontext()
+
+
+def _set_aside(
+    table: LoadedTable, inside: NDArray[np.bool_], supervision: Supervision, schema: Schema
+) -> Unlabelled | None:
+    if not inside.any():
+        return None
+    rows = np.flatnonzero(inside)
+    frame = table.frame.iloc[rows].reset_index(drop=True)
+    groups = supervision.groups_in(table.frame, table.name)
+    return Unlabelled(
+        schema.conform(frame, name=table.name),
+        Groups(groups.names[groups.codes[rows]]),
+        rows,
+        supervision.is_target(frame, table.name),
+    )
 
 
 def _answers(targets: Targets, supervision: Supervision) -> dict[str, Any]:

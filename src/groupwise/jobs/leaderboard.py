@@ -11,6 +11,7 @@ __all__ = ["leaderboard"]
 def leaderboard(result: Result) -> pd.DataFrame:
     """One line per method, the best first.
 
+    Scores of groups that are right or wrong have Wilson's interval, others a bootstrap over groups.
     Every method met the same folds, so a difference is taken group by group: its interval is a
     bootstrap over groups of the paired differences to the first method. The intervals speak of new
     groups like these; they do not speak of the luck of the training sets.
@@ -28,7 +29,9 @@ def leaderboard(result: Result) -> pd.DataFrame:
     lines = []
     for name in order:
         score, low, high = found[name]
-        paired = result.mean_with_interval(name, scores[name] - scores[order[0]])
+        paired = (0.0, 0.0, 0.0)
+        if name != order[0]:
+            paired = result.paired_difference(name, scores[name], scores[order[0]])
         folds = result.methods[name]
         lines.append(
             {

@@ -46,14 +46,9 @@ def promise_coverage(job: Job, model: TableModel, coverage: float, *, n_splits: 
         random_state=job.seed,
     )
     ids = {"groups": job.targets.groups} | supervision.ids(job.targets)
-    ids["keep_whole"] = _whole(job)
+    ids["keep_whole"] = job.targets.whole
     estimator.fit(model.prepare(job.features), job.targets.y, **ids)
     return replace(model, estimator=estimator)
-
-
-def _whole(job: Job) -> Any:
-    """Coarser ids of the rows that no fold divides, where the job knows any."""
-    return getattr(job.targets, "whole", None)
 
 
 def promise_from_result(
@@ -84,10 +79,10 @@ def promise_from_result(
         )
     folds = result.methods[method]
     proba = np.concatenate([np.asarray(fold.units.proba, dtype=float) for fold in folds])
-    whole, groups = _whole(job), job.targets.groups
+    whole, groups = job.targets.whole, job.targets.groups
     if whole is not None:
         of_group = dict(zip(map(str, groups.names), whole[groups.first_rows], strict=True))
-        whole = [of_group[name] for fold in folds for name in fold.units.name]
+        whole = np.array([of_group[name] for fold in folds for name in fold.units.name])
     estimator = ConformalGroupClassifier.from_held_out(
         model.estimator, kind, proba, _truth(folds), keep_whole=whole, coverage=coverage
     )

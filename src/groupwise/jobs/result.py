@@ -23,6 +23,7 @@ __all__ = [
     "DomainWeights",
     "FoldResult",
     "GroupResults",
+    "Importance",
     "Margins",
     "Reliability",
     "Result",
@@ -30,6 +31,7 @@ __all__ = [
     "RunInfo",
 ]
 
+_NO_WIDTH = 1e-9
 #: Of the JSON; a newer one is refused.
 FORMAT = 1
 
@@ -82,6 +84,10 @@ class GroupResults(_Record):
         Code of the label, where a group has one.
     shares : list of list of float, default=None
         Known shares, where that is what is known.
+    counts, counts_predicted : list of list of int, default=None
+        Rows of each class, known and predicted, where rows are labelled.
+    baseline : list of float or None, default=None
+        Score of the best constant answer.
     """
 
     name: list[str]
@@ -91,6 +97,9 @@ class GroupResults(_Record):
     proba: list[list[float]]
     truth: list[int] | None = None
     shares: list[list[float]] | None = None
+    counts: list[list[int]] | None = None
+    counts_predicted: list[list[int]] | None = None
+    baseline: list[float | None] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(getattr(self, f.name) or self.name) for f in fields(self)}
@@ -118,6 +127,8 @@ class RowResults(_Record):
         The row's part in its group's label.
     label : list of int, default=None
         Where rows are labelled.
+    values : dict of str to list of str, default=None
+        Values of the columns that matter most.
     """
 
     at: list[str]
@@ -125,6 +136,26 @@ class RowResults(_Record):
     proba: list[float] | None = None
     weight: list[float] | None = None
     label: list[int] | None = None
+    values: dict[str, list[str]] | None = None
+
+
+@dataclass(frozen=True)
+class Importance(_Record):
+    """Fall of the groups' scores when a column is shuffled: sums over the held-out groups.
+
+    Attributes
+    ----------
+    column : list of str
+    total, squares : list of float
+        Sum of the fall, and of its square.
+    n : list of int
+        Groups.
+    """
+
+    column: list[str]
+    total: list[float]
+    squares: list[float]
+    n: list[int]
 
 
 @dataclass(frozen=True)
@@ -167,11 +198,17 @@ class FoldResult(_Record):
         What counts once in the score: the held-out groups.
     rows : dict of str to RowResults
         Of some groups, by name.
+    rows_seen : bool, default=False
+        Whether those rows are as the model of all rows sees them, not as one that they were held
+        out from.
     curve : list of float, default=None
         Error after each round.
     margins : Margins, default=None
     reliability : Reliability, default=None
     weights : DomainWeights, default=None
+    confusion : list of list of int, default=None
+        Known class by predicted class: groups, or rows where rows are labelled.
+    importance : Importance, default=None
     params : dict
         Parameters that were given or found by the search.
     seconds_search, seconds_fit, seconds_predict : float
@@ -186,6 +223,9 @@ class FoldResult(_Record):
     margins: Margins | None = None
     reliability: Reliability | None = None
     weights: DomainWeights | None = None
+    confusion: list[list[int]] | None = None
+    importance: Importance | None = None
+    rows_seen: bool = False
     params: dict[str, Any] = field(default_factory=dict)
     seconds_search: float = 0.0
     seconds_fit: float = 0.0
@@ -200,6 +240,7 @@ class FoldResult(_Record):
             "margins": Margins,
             "reliability": Reliability,
             "weights": DomainWeights,
+            "importance": Importance,
         }
         parts |= {k: kind.from_dict(parts[k]) for k, kind in kinds.items() if k in parts}
         parts["units"] = GroupResults.from_dict(parts["units"])
@@ -209,23 +250,45 @@ class FoldResult(_Record):
     def check(self, n_classes: int) -> None:
         """Refuse codes of no class and lists that do not fit together."""
         units = self.units
-        lines = [*units.proba, *(units.shares or ())]
+        lines: list[Sized] = [*units.proba, *(units.shares or ())]
+        lines += [*(units.counts or ()), *(units.counts_predicted or ())]
+        if self.confusion is not None:
+            lines += [self.confusion, *self.confusion]
         codes = [*units.predicted, *(units.truth or ())]
         for rows in self.rows.values():
             codes += [*rows.predicted, *(rows.label or ())]
             _check_lengths(rows.at, rows.predicted, rows.proba, rows.weight, rows.label)
+            _check_lengths(rows.at, *(rows.values or {}).values())
         if not all(0 <= code < n_classes for code in codes):
             raise ValueError(f"expected codes of {n_classes} classes")
         if any(len(line) != n_classes for line in lines):
             raise ValueError(f"expected one entry for each of {n_classes} classes")
         if self.reliability is not None:
             _check_lengths(self.reliability.n, self.reliability.sure, self.reliability.right)
+        if self.importance is not None:
+            found = self.importance
+            _check_lengths(found.column, found.total, found.squares, found.n)
+            if not all(found.n):
+                raise ValueError("expected at least one group behind every importance")
         if self.weights is not None:
             for mass in self.weights.mass:
                 _check_lengths(self.weights.names, mass)
         if self.margins is not None:
             for margins in self.margins.groups.values():
                 _check_lengths(*margins)
+
+
+def wilson_interval(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Interval of a share of ``n`` (Wilson 1927), of some width even where all are right.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson_interval(1.0, 60)]
+    [0.94, 1.0]
+    """
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def _check_lengths(*lists: Sized | None) -> None:
@@ -251,6 +314,10 @@ class RunInfo(_Record):
     command : str
     seed, n_splits : int, default=None
         ``None`` where nothing was fitted.
+    keep_whole : str, default=None
+        Column of coarser ids that no fold divided.
+    n_unlabelled : int, default=None
+        Rows without a label, which ``n_rows`` does not count.
     search : bool, default=None
         Whether each method's small search ran; ``None`` outside a comparison.
     params : dict of str to str, default=None
@@ -269,6 +336,8 @@ class RunInfo(_Record):
     command: str = ""
     seed: int | None = None
     n_splits: int | None = None
+    keep_whole: str | None = None
+    n_unlabelled: int | None = None
     search: bool | None = None
     params: dict[str, str] | None = None
     versions: dict[str, str] = field(default_factory=library_versions)
@@ -317,6 +386,16 @@ class Result:
             scores[name] = pd.Series(values, index=units, dtype=float)
         return scores
 
+    def baseline(self) -> tuple[float, float, float] | None:
+        """The score of the best constant answer, with its 95 % interval."""
+        name, folds = next(iter(self.methods.items()))
+        if any(fold.units.baseline is None for fold in folds):
+            return None
+        values = [value for fold in folds for value in fold.units.baseline or ()]
+        names = [unit for fold in folds for unit in fold.units.name]
+        scores = pd.Series([math.nan if v is None else v for v in values], names, dtype=float)
+        return None if scores.isna().all() else self.mean_with_interval(name, scores)
+
     def mean_with_interval(self, method: str, values: pd.Series) -> tuple[float, float, float]:
         """The mean of groups' values as the score counts groups, with its 95 % interval.
 
@@ -333,8 +412,55 @@ class Result:
             sizes = [size for unit in units for size in unit.size]
             names = [name for unit in units for name in unit.name]
             weights = pd.Series(sizes, index=names).reindex(counted.index)
+        mean = float(np.average(counted, weights=weights))
+        if counted.isin([0.0, 1.0]).all():  # so many of so many right
+            return mean, *wilson_interval(mean, len(counted))
         low, high = bootstrap_interval(counted, weight_group=weights)
-        return float(np.average(counted, weights=weights)), low, high
+        if high - low < _NO_WIDTH:  # all alike: the next group may be another
+            reach = 1.0 - 0.025 ** (1.0 / len(counted))
+            low, high = mean - reach, mean + reach
+        return mean, low, high
+
+    def paired_difference(
+        self, method: str, values: pd.Series, other: pd.Series
+    ) -> tuple[float, float, float]:
+        """The mean difference to another method's scores on the same groups, with its interval."""
+        difference = (values - other).dropna()
+        if (difference == 0).all():  # no pair differs; the next may
+            reach = 1.0 - 0.025 ** (1.0 / max(1, len(difference)))
+            return 0.0, -reach, reach
+        units = [fold.units for fold in self.methods[method]]
+        weights = None
+        if self.about.supervision.counts_rows:
+            sizes = [size for unit in units for size in unit.size]
+            names = [name for unit in units for name in unit.name]
+            weights = pd.Series(sizes, index=names).reindex(difference.index)
+        low, high = bootstrap_interval(difference, weight_group=weights)
+        return float(np.average(difference, weights=weights)), low, high
+
+    def importance(self, method: str) -> pd.DataFrame | None:
+        """Columns by how much a method's score falls when they are shuffled, most first.
+
+        Returns
+        -------
+        table : DataFrame or None
+            ``fall`` with ``low`` and ``high`` of its 95 % interval, by column.
+        """
+        found = [fold.importance for fold in self.methods[method] if fold.importance is not None]
+        if not found:
+            return None
+        lines = pd.concat(
+            [
+                pd.DataFrame({"total": f.total, "squares": f.squares, "n": f.n}, index=f.column)
+                for f in found
+            ]
+        )
+        sums = lines.groupby(level=0, sort=False).sum()
+        mean = sums["total"] / sums["n"]
+        spread = np.sqrt((sums["squares"] / sums["n"] - mean**2).clip(lower=0) / sums["n"])
+        reach = np.where(spread > 0, 1.96 * spread, 1.0 / sums["n"])  # never of no width
+        table = pd.DataFrame({"fall": mean, "low": mean - reach, "high": mean + reach})
+        return table.sort_values("fall", ascending=False, kind="stable")
 
     def _check(self) -> None:
         """Refuse what a file may say and no run does: codes of no class, lines too short."""

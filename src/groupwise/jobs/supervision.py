@@ -7,14 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold
 
 from groupwise.base import Predictions
-from groupwise.groups import Groups
+from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
 from groupwise.jobs.targets import (
     Targets,
     about_columns,
     class_codes,
+    get_column,
     ids_of,
     labels_of,
     shares_of,
@@ -90,6 +92,34 @@ class Supervision:
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
         return Targets(codes, groups, classes)
 
+    def labelled_rows(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
+        """Which rows have a label; a group has it on all of its rows or on none.
+
+        Raises
+        ------
+        TableError
+            If no row has one, or some rows of a group have and others have not.
+        """
+        columns = [get_column(frame, column, name, "label") for column in self.label]
+        labelled = ~np.logical_and.reduce([values.isna().to_numpy() for values in columns])
+        if not labelled.any():
+            raise TableError(
+                f"{name}: {_named(self.label)} no value at all: there is nothing to learn from"
+            )
+        if not labelled.all() and not self.rows_labelled:
+            groups = self.groups_in(frame, name)
+            share = groups.mean(labelled.astype(float))
+            mixed = np.flatnonzero((share > 0) & (share < 1))
+            if len(mixed):
+                n_rows = int(groups.sizes[mixed[0]])
+                raise TableError(
+                    f"{name}: {_named(self.label)} a value on "
+                    f"{round(share[mixed[0]] * n_rows)} of the {n_rows} rows of group "
+                    f"{show(groups.names[mixed[0]])}; a group has its label on all of its rows, "
+                    f"or on none and is not labelled ({len(mixed)} such groups)"
+                )
+        return labelled
+
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         """Whole groups in ``n_splits`` folds, fewer where a class has fewer groups."""
         y_group = targets.y[targets.groups.first_rows]
@@ -99,8 +129,18 @@ class Supervision:
                 f"class {targets.classes[int(counts.argmin())]!r} has {counts.min()} group(s); at "
                 "least two are needed to learn from one and be judged on another"
             )
+        if targets.whole is not None:
+            return _stratified_whole_folds(targets, y_group, n_splits, seed)
         folds = WholeGroupKFold(min(n_splits, int(counts.min())), random_state=seed)
         return list(folds.split(targets.y, targets.y, targets.groups.codes))
+
+    def is_target(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
+        """Which rows are of the kind that counts."""
+        return np.ones(len(frame), dtype=bool)
+
+    def unlabelled_ids(self, groups: Groups) -> dict[str, Any]:
+        """What ``fit`` is given with rows that have no label."""
+        return {"groups_unlabeled": groups.names[groups.codes]}
 
     def ids(self, targets: Targets) -> dict[str, Any]:
         """What ``fit`` and ``score`` are given besides rows and labels."""
@@ -197,7 +237,7 @@ class Proportions(Supervision):
         return Targets(groups.spread(shares_group), groups, classes)
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return _plain_folds(targets.groups, n_splits, seed)
+        return _plain_folds(targets, n_splits, seed)
 
     def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
         truth = targets.y[targets.groups.first_rows]
@@ -250,7 +290,7 @@ class Measure(Supervision):
         return Targets(codes, groups, found)
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return _plain_folds(targets.groups, n_splits, seed)
+        return _plain_folds(targets, n_splits, seed)
 
     def constructor(self) -> dict[str, Any]:
         return {"measure": self.measure}
@@ -296,7 +336,10 @@ class Transfer(Supervision):
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
     ) -> Targets:
         groups = self.groups_in(frame, name)
-        domains = ids_of(frame, self.domain, name, "domain").astype(str)
+        if classes is not None and self.domain not in frame.columns:  # new rows of the target
+            domains = np.full(len(frame), self.target_domain)
+        else:
+            domains = ids_of(frame, self.domain, name, "domain").astype(str)
         if not (domains == self.target_domain).any():
             found = ", ".join(map(repr, np.unique(domains)[:8].tolist()))
             raise TableError(
@@ -312,11 +355,18 @@ class Transfer(Supervision):
         rows = self.judged_rows(targets)
         inside = targets.take(rows)
         splits = []
-        for _, test in _plain_folds(inside.groups, n_splits, seed):
-            tested = np.unique(targets.groups.codes[rows[test]])
-            train = np.flatnonzero(~np.isin(targets.groups.codes, tested))
+        whole = targets.groups.codes if targets.whole is None else targets.whole
+        for _, test in _plain_folds(inside, n_splits, seed):
+            tested = np.unique(whole[rows[test]])
+            train = np.flatnonzero(~np.isin(whole, tested))
             splits.append((train, rows[test]))
         return splits
+
+    def is_target(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
+        return ids_of(frame, self.domain, name, "domain").astype(str) == self.target_domain
+
+    def unlabelled_ids(self, groups: Groups) -> dict[str, Any]:
+        return {}
 
     def ids(self, targets: Targets) -> dict[str, Any]:
         return {"domains": targets.domains}
@@ -364,8 +414,39 @@ def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -
     return chosen(**{"group": None, "label": labels} | given)
 
 
-def _plain_folds(groups: Groups, n_splits: int, seed: int) -> list[Split]:
-    if groups.n_groups < 2:
-        raise TableError("there is one group only; at least two are needed, to learn and to judge")
-    folds = WholeGroupKFold(min(n_splits, groups.n_groups), stratify=False, random_state=seed)
-    return list(folds.split(groups.codes, None, groups.codes))
+def _plain_folds(targets: Targets, n_splits: int, seed: int) -> list[Split]:
+    ids = targets.groups if targets.whole is None else Groups(targets.whole)
+    if ids.n_groups < 2:
+        what = "group" if targets.whole is None else "value of `keep_whole`"
+        raise TableError(
+            f"there is one {what} only; at least two are needed, to learn and to judge"
+        )
+    folds = WholeGroupKFold(min(n_splits, ids.n_groups), stratify=False, random_state=seed)
+    return list(folds.split(ids.codes, None, ids.codes))
+
+
+def _stratified_whole_folds(
+    targets: Targets, y_group: NDArray[np.intp], n_splits: int, seed: int
+) -> list[Split]:
+    """Folds that divide no coarser id, with every class of groups spread over them."""
+    groups = targets.groups
+    whole = Groups(np.asarray(targets.whole)[groups.first_rows])
+    spread = [len(np.unique(whole.codes[y_group == code])) for code in np.unique(y_group)]
+    if min(spread) < 2:
+        code = np.unique(y_group)[int(np.argmin(spread))]
+        raise TableError(
+            f"class {targets.classes[code]!r} has groups of one value of `keep_whole` only; at "
+            "least two are needed to learn from one and be judged on another"
+        )
+    folds = StratifiedGroupKFold(min(n_splits, *spread), shuffle=True, random_state=seed)
+    splits = []
+    for _, test in folds.split(y_group, y_group, whole.codes):
+        inside = np.isin(groups.codes, test)
+        if inside.any():
+            splits.append((np.flatnonzero(~inside), np.flatnonzero(inside)))
+    return splits
+
+
+def _named(columns: Sequence[str]) -> str:
+    several = len(columns) > 1
+    return f"column{'s' * several} {', '.join(map(repr, columns))} {'have' if several else 'has'}"

@@ -4,7 +4,8 @@ What is true of any labels or shares is checked in :mod:`groupwise.inputs`, as f
 errors get the table's and the column's names.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +25,13 @@ __all__ = [
     "Targets",
     "about_columns",
     "class_codes",
+    "coarser_ids",
     "get_column",
     "ids_of",
     "labels_of",
     "order_of",
     "shares_of",
+    "whole_of",
 ]
 
 
@@ -45,12 +48,15 @@ class Targets:
     classes : tuple of str
         What the codes mean.
     domains : ndarray of shape (n_rows,), default=None
+    whole : ndarray of shape (n_rows,), default=None
+        Coarser ids that no fold divides.
     """
 
     y: NDArray[Any]
     groups: Groups
     classes: tuple[str, ...]
     domains: NDArray[Any] | None = None
+    whole: NDArray[Any] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> "Targets":
         """The same for some of the rows."""
@@ -59,6 +65,7 @@ class Targets:
             Groups(self.groups.names[self.groups.codes[rows]]),
             self.classes,
             None if self.domains is None else self.domains[rows],
+            None if self.whole is None else self.whole[rows],
         )
 
 
@@ -126,6 +133,67 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
             )
         return numbers.astype(np.int64).astype(str)
     return values.astype(str).to_numpy(dtype=str)
+
+
+# Who groups belong to, by the name of the column.
+_OWNER = re.compile(
+    r"user|person|patient|subject|volunteer|customer|client|owner|member|author|sender|student|"
+    r"speaker|driver|device|sensor|site|hospital|school|family|household|account|uid|"
+    r"(^|[_\W])ids?$",
+    re.IGNORECASE,
+)
+
+
+def coarser_ids(frame: pd.DataFrame, groups: Groups, columns: Sequence[str]) -> dict[str, int]:
+    """Columns that may say who groups belong to, and how many of their values have several groups.
+
+    Such a column has one value in each group, fewer values than there are groups, and is called
+    like an owner or is text with many values.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    groups : Groups
+    columns : sequence of str
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"user": ["a", "a", "b", "b", "c"], "x": [1, 2, 3, 4, 5]})
+    >>> coarser_ids(frame, Groups([1, 2, 3, 4, 5]), ["user", "x"])
+    {'user': 2}
+    """
+    found = {}
+    for column in columns:
+        values = frame[column]
+        if pd.api.types.is_float_dtype(values.dtype) or column_kind(values) in ("date", "nested"):
+            continue
+        codes, different = pd.factorize(values)
+        owner = bool(_OWNER.search(column))
+        many = column_kind(values) == "category" and len(different) >= 8
+        if not (owner or many) or not 1 < len(different) < groups.n_groups or (codes < 0).any():
+            continue
+        first = codes[groups.first_rows]
+        if (codes == first[groups.codes]).all():
+            found[column] = int((np.bincount(first) > 1).sum())
+    return found
+
+
+def whole_of(
+    frame: pd.DataFrame, column: str | None, name: str, groups: Groups
+) -> NDArray[Any] | None:
+    """Coarser ids, of which every group has one."""
+    if column is None:
+        return None
+    ids = ids_of(frame, column, name, "keep_whole")
+    first = ids[groups.first_rows][groups.codes]
+    if (ids != first).any():
+        row = int(np.argmax(ids != first))
+        raise TableError(
+            f"{name}: group {show(groups.names[groups.codes[row]])} has rows of "
+            f"{show(first[row])} and of {show(ids[row])} in column {column!r} (`keep_whole`); a "
+            "group must lie in one of them"
+        )
+    return ids
 
 
 def order_of(frame: pd.DataFrame, column: str | None, name: str) -> NDArray[Any]:

@@ -1,200 +1,312 @@
-"""The pictures of a report, as SVG that follows the page's colours."""
+"""The pictures of a report, each with one sentence that says what is seen."""
 
-import io
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.jobs import FoldResult, Result
-from groupwise.plotting import (
-    CoverageDisplay,
-    GroupScoresDisplay,
-    MarginsDisplay,
-    ReliabilityDisplay,
-    RoundsDisplay,
-    SharesDisplay,
-    SourceWeightDisplay,
-)
-from groupwise.report.promises import group_reliability, held_coverage
+from groupwise.jobs import FoldResult, Result, leaderboard
+from groupwise.report.drawn import Interval, Series, bars, intervals, lines, scatter
+from groupwise.report.promises import HeldCoverage, held_coverage
 
 __all__ = ["Picture", "make_pictures"]
 
-# Stands for the page's text colour while matplotlib draws.
-_INK = "#010203"
-_STYLE: Any = {
-    "text.color": _INK,
-    "axes.labelcolor": _INK,
-    "axes.edgecolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "svg.fonttype": "none",
-    "legend.framealpha": 0.0,
-    "font.family": "sans-serif",
-}
+_BINS, _MOST_COLUMNS, _MOST_LINES, _MOST_DOTS = 10, 12, 6, 1500
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture with its heading and what to look for."""
+    """A picture with its heading and what is seen."""
 
     title: str
     text: str
     svg: str
 
 
-def make_pictures(result: Result, best: list[str]) -> list[Picture]:
+def make_pictures(result: Result, board: pd.DataFrame | None = None) -> list[Picture]:
     """All pictures that the result has the figures for.
 
     Parameters
     ----------
     result : Result
-    best : list of str
-        Methods in order; at most five are drawn in one picture, single ones show the first.
+    board : DataFrame, default=None
+        Its leaderboard, where that is there already.
     """
-    return list(_pictures(result, best[:5]))
+    return list(_pictures(result, leaderboard(result) if board is None else board))
 
 
-def _pictures(result: Result, best: list[str]) -> Iterator[Picture]:
-    supervision = result.about.supervision
-    if supervision.group is not None:  # a row is right or wrong, which makes no curve
-        scores, what = _group_values(result, best)
-        yield _draw(
-            f"By group: {what}",
-            "Share of groups at or below each value; the worst are named. A line further right is "
-            "better.",
-            GroupScoresDisplay,
-            scores,
-            n_named=3,
-        )
-    first = result.methods[best[0]]
-    curves = {name: _even(result.methods[name]) for name in best}
-    curves = {name: curve for name, curve in curves.items() if curve is not None}
-    if curves:
-        yield _draw(
-            "Error by boosting round",
-            "On held-out groups, mean over folds with one standard error. Where it still falls, "
-            "more rounds may help; where it rises, fewer.",
-            RoundsDisplay,
-            curves,
-            ylabel=supervision.error_name,
-        )
+def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
+    best = str(board.index[0])
+    first = result.methods[best]
+    yield _scores(result, board)
+    if result.about.supervision.right_or_wrong and all(fold.units.truth for fold in first):
+        yield _probabilities(result, best)
+        yield _calibration(_group_bins(first), best, "groups")
+    elif result.about.supervision.group is not None:
+        yield _spread(result, board)
     if first[0].units.shares is not None:
-        yield _draw(
-            f"Known and predicted shares: {best[0]}",
-            "One dot per held-out group and class; on the line they agree.",
-            SharesDisplay,
-            _stacked(fold.units.shares for fold in first),
-            _stacked(fold.units.proba for fold in first),
-            result.about.classes,
-            _stacked(fold.units.size for fold in first),
-        )
-    reliability = [fold.reliability for fold in first if fold.reliability is not None]
-    if reliability:
-        bins = [
-            np.sum([part.n for part in reliability], axis=0),
-            np.sum([part.sure for part in reliability], axis=0),
-            np.sum([part.right for part in reliability], axis=0),
-        ]
-        yield _draw(
-            f"Reliability of row probabilities: {best[0]}",
-            "Rows on the line are right as often as the model says.",
-            ReliabilityDisplay,
-            *bins,
-        )
-    if not supervision.rows_labelled:
-        yield from _promises(first, best[0])
+        yield _shares(result, best)
+    held = None if result.about.supervision.rows_labelled else held_coverage(first)
+    if held is not None:
+        yield _coverage(held, best)
+    bins = _row_bins(first)
+    if bins is not None:
+        yield _calibration(bins, best, "rows")
+    importance = result.importance(best)
+    if importance is not None and len(importance):
+        yield _importance(importance, best)
+    curves = {str(name): _mean_curve(result.methods[str(name)]) for name in board.index}
+    known = {name: curve for name, curve in curves.items() if curve is not None}
+    if known:
+        yield _rounds(result, known)
     margins = first[0].margins
     if margins is not None and margins.groups:
-        yield _draw(
-            f"Rows round by round: {best[0]}",
-            "Score towards the true label of the rows of two of the worst groups; below zero the "
-            "model takes a row for the other class.",
-            MarginsDisplay,
-            margins.groups,
-            step=margins.step,
-        )
-    for name in best:
+        yield _margins(margins.groups, margins.step, best)
+    for name in map(str, board.index):
         weights = result.methods[name][0].weights
-        if weights is None:
-            continue
-        yield _draw(
-            f"Weight of the domains: {name}",
-            "Share of the weight that each domain's rows keep, round by round (first fold).",
-            SourceWeightDisplay,
-            weights.mass,
-            weights.names,
+        if weights is not None:
+            yield _weights(weights.names, weights.mass, name)
+            break
+
+
+def _scores(result: Result, board: pd.DataFrame) -> Picture:
+    rows = [
+        Interval(str(name), line["score"], line["low"], line["high"], strong=position == 0)
+        for position, (name, line) in enumerate(board.iterrows())
+    ]
+    simplest = result.baseline()
+    ties = [str(n) for n, line in board.iloc[1:].iterrows() if line["difference_high"] >= 0]
+    said = f"{board.index[0]} scores {board['score'].iloc[0]:.3f}"
+    if ties:
+        said += f"; {_listed(ties)} may be as good"
+    if simplest is not None:
+        gain = "above" if board["low"].iloc[0] > simplest[0] else "not clearly above"
+        said += f"; that is {gain} the same answer for all, {simplest[0]:.3f}"
+    return Picture(
+        "Scores and their intervals",
+        f"{said}. Lines are 95 % intervals.",
+        intervals(rows, reference=None if simplest is None else ("same for all", simplest[0])),
+    )
+
+
+def _probabilities(result: Result, best: str) -> Picture:
+    """How sure the best method was of what is true, right and wrong."""
+    units = [fold.units for fold in result.methods[best]]
+    proba = [p[t] for u in units for p, t in zip(u.proba, u.truth or (), strict=True)]
+    right = [p == t for u in units for p, t in zip(u.predicted, u.truth or (), strict=True)]
+    bin_group = np.minimum((np.array(proba) * _BINS).astype(int), _BINS - 1)
+    good = np.bincount(bin_group, np.array(right, dtype=float), minlength=_BINS)
+    bad = np.bincount(bin_group, ~np.array(right), minlength=_BINS)
+    rows = [
+        (
+            f".{k}",
+            float(good[k]),
+            float(bad[k]),
+            f"{k / _BINS:.1f} to {(k + 1) / _BINS:.1f}: {good[k]:.0f} right, {bad[k]:.0f} wrong",
         )
-        break
+        for k in range(_BINS)
+    ]
+    sure = int(bad[:2].sum())
+    said = f"{best} has {int(good.sum())} of {len(proba)} groups right"
+    said += f"; of {sure} it was sure and wrong." if sure else "; of none was it sure and wrong."
+    return Picture(
+        f"Probability given to the true label: {best}", said, bars(rows, names=("right", "wrong"))
+    )
 
 
-def _promises(folds: list[FoldResult], name: str) -> Iterator[Picture]:
-    """How sure the method is of groups, and whether it may be."""
-    groups = group_reliability(folds) if folds[0].units.shares is None else None
-    if groups is not None:
-        yield _draw(
-            f"Reliability of group probabilities: {name}",
-            "Groups on the line are right as often as the model says.",
-            ReliabilityDisplay,
-            *groups,
-            what="groups",
+def _spread(result: Result, board: pd.DataFrame) -> Picture:
+    """The middle half of the groups' scores under every method."""
+    scores = result.unit_scores()
+    rows = []
+    for position, name in enumerate(map(str, board.index)):
+        values = scores[name].dropna()
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+        rows.append(Interval(name, float(middle), float(low), float(high), position == 0))
+    best = scores[rows[0].name].dropna()
+    return Picture(
+        "Scores of single groups",
+        f"Half of the groups score {rows[0].low:.2f} to {rows[0].high:.2f} under {rows[0].name}; "
+        f"the worst is {best.idxmin()} with {best.min():.2f}. Dots are medians, lines the middle "
+        "half.",
+        intervals(rows, digits=2),
+    )
+
+
+def _shares(result: Result, best: str) -> Picture:
+    folds = result.methods[best]
+    known = _stacked(fold.units.shares for fold in folds)
+    said = _stacked(fold.units.proba for fold in folds)
+    names = [name for fold in folds for name in fold.units.name]
+    size = _stacked(fold.units.size for fold in folds)
+    classes = result.about.classes
+    columns = range(1, 2) if len(classes) == 2 else range(len(classes))  # two mirror each other
+    dots = [
+        (
+            float(known[g, k]),
+            float(said[g, k]),
+            float(np.sqrt(size[g] / size.max())) / 2,
+            position,
+            f"{names[g]}: {classes[k]} known {known[g, k]:.2f}, predicted {said[g, k]:.2f}",
         )
-    held = held_coverage(folds)
-    if held is not None:
-        yield _draw(
-            f"Coverage promised and held: {name}",
-            f"Each fold's groups, calibrated on those of the others: {held.words}. "
-            "'groupwise fit --coverage 0.9' makes a model that gives them.",
-            CoverageDisplay,
-            held.promised,
-            held.held,
-            n_groups=held.n_groups,
+        for position, k in enumerate(columns)
+        for g in range(min(len(names), _MOST_DOTS))
+    ]
+    error = float(np.abs(known - said).mean())
+    text = (
+        f"Predicted shares are {error:.3f} off on average. On the line they agree with the known."
+    )
+    if len(names) > _MOST_DOTS:
+        text += f" The first {_MOST_DOTS:,} of {len(names):,} groups are drawn."
+    shown = tuple(classes[k] for k in columns)
+    return Picture(
+        f"Known and predicted shares: {best}",
+        text,
+        scatter(dots, x_name="known share", y_name="predicted share", names=shown),
+    )
+
+
+def _row_bins(folds: list[FoldResult]) -> NDArray[np.float64] | None:
+    parts = [fold.reliability for fold in folds if fold.reliability is not None]
+    if not parts:
+        return None
+    return np.array(
+        [np.sum([getattr(p, n) for p in parts], axis=0) for n in ("n", "sure", "right")]
+    )
+
+
+def _group_bins(folds: list[FoldResult]) -> NDArray[np.float64]:
+    sure = np.concatenate([np.max(fold.units.proba, axis=1) for fold in folds])
+    right = np.concatenate(
+        [np.array(fold.units.predicted) == np.array(fold.units.truth) for fold in folds]
+    )
+    at = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    counted = [np.bincount(at, w, minlength=_BINS) for w in (None, sure, right.astype(float))]
+    return np.array(counted, dtype=float)
+
+
+def _calibration(bins: NDArray[np.float64], best: str, units: str) -> Picture:
+    n, sure, right = bins
+    says, is_right, total = sure.sum() / n.sum(), right.sum() / n.sum(), n.sum()
+    error = np.sqrt(max(is_right * (1 - is_right), 0.25 / total) / total)
+    word = "about as often"
+    if says - is_right > 2 * error:
+        word = "less often: it is too sure"
+    elif is_right - says > 2 * error:
+        word = "more often: it is too cautious"
+    dots = [
+        (
+            float(sure[k] / n[k]),
+            float(right[k] / n[k]),
+            float(np.sqrt(n[k] / n.max())) / 1.5,
+            0,
+            f"{n[k]:.0f} {units}: {sure[k] / n[k]:.2f} sure, {right[k] / n[k]:.2f} right",
         )
+        for k in np.flatnonzero(n)
+    ]
+    return Picture(
+        f"Calibration over {units}: {best}",
+        f"It is {says:.2f} sure on average and right {word} ({is_right:.2f}).",
+        scatter(dots, x_name="how sure it says it is", y_name="share that is right"),
+    )
 
 
-def _group_values(result: Result, best: list[str]) -> tuple[dict[str, Any], str]:
-    """A value of each group that is more than right or wrong."""
-    if not result.about.supervision.right_or_wrong:
-        scores = result.unit_scores()
-        return {name: scores[name] for name in best}, "score"
-    values = {}
-    for name in best:
-        units = [fold.units for fold in result.methods[name]]
-        proba = [p[t] for u in units for p, t in zip(u.proba, u.truth or (), strict=True)]
-        values[name] = pd.Series(proba, index=[n for u in units for n in u.name])
-    return values, "probability of the true label"
+def _importance(table: pd.DataFrame, best: str) -> Picture:
+    shown = table.head(_MOST_COLUMNS)
+    rows = [
+        Interval(str(name), line["fall"], line["low"], line["high"], line["low"] > 0)
+        for name, line in shown.iterrows()
+    ]
+    clear = int((table["low"] > 0).sum())
+    said = f"Shuffling {rows[0].name!r} costs {rows[0].value:.3f} of the score"
+    said += f"; {clear} of {len(table)} columns matter clearly by themselves."
+    if len(table) > len(shown):
+        said += f" The first {len(shown)} are drawn."
+    return Picture(
+        f"What the score hangs on: {best}", said, intervals(rows, signed=True, reference=("", 0.0))
+    )
+
+
+def _rounds(result: Result, curves: dict[str, NDArray[np.float64]]) -> Picture:
+    shown = dict(list(curves.items())[:_MOST_LINES])
+    name, curve = next(iter(shown.items()))
+    least = int(np.argmin(curve)) + 1
+    said = f"{name} errs least after {least} of {len(curve)} rounds ({curve[least - 1]:.3f})."
+    if len(curves) > len(shown):
+        said += f" The {len(shown)} best of {len(curves)} methods with rounds are drawn."
+    return Picture(
+        "Error by round",
+        f"{said} Error: {result.about.supervision.error_name}, held out, mean over folds.",
+        lines(
+            [Series(name, values.tolist()) for name, values in shown.items()],
+            x_name="rounds",
+            y_name="error",
+        ),
+    )
+
+
+def _margins(groups: dict[str, list[list[float]]], step: int, best: str) -> Picture:
+    series = [
+        Series(f"{name}, row {k + 1}", values)
+        for name, rows in groups.items()
+        for k, values in enumerate(rows)
+    ]
+    below = sum(one.values[-1] < 0 for one in series)
+    return Picture(
+        f"Rows round by round: {best}",
+        f"Score towards the true label of the rows of {_listed(list(groups))}, which it did badly: "
+        f"{below} of {len(series)} rows end below zero, on the wrong side.",
+        lines(
+            series,
+            x_name=f"rounds, by {step}" if step > 1 else "rounds",
+            y_name="score towards the label",
+            direct=False,
+        ),
+    )
+
+
+def _weights(names: list[str], mass: list[list[float]], method: str) -> Picture:
+    table = np.asarray(mass, dtype=float)
+    order = np.argsort(-table[-1])[:_MOST_LINES]
+    said = f"{names[order[0]]} has {table[-1, order[0]]:.2f} of the weight in the last round"
+    return Picture(
+        f"Weight of the domains: {method}",
+        f"{said} (first fold).",
+        lines(
+            [Series(names[k], table[:, k].tolist()) for k in order],
+            x_name="rounds",
+            y_name="share of the weight",
+        ),
+    )
+
+
+def _coverage(held: HeldCoverage, best: str) -> Picture:
+    """Sets and intervals of each fold's groups, calibrated on those of the others."""
+    pairs = list(zip(held.promised, held.held, strict=True))
+    dots = [(x, y, 0.5, 0, f"{x:.0%} promised, {y:.0%} held") for x, y in pairs]
+    return Picture(
+        f"Coverage promised and held: {best}",
+        f"{held.words}. 'groupwise fit --coverage 0.9' makes a model that gives them.",
+        scatter(dots, x_name="coverage promised", y_name="share of groups held"),
+    )
 
 
 def _stacked(parts: Iterable[Any]) -> NDArray[np.float64]:
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
-def _even(folds: list[FoldResult]) -> list[list[float]] | None:
-    """Curves of equal length; a run that ended early keeps its last error."""
+def _mean_curve(folds: list[FoldResult]) -> NDArray[np.float64] | None:
+    """Mean over folds; a run that ended early keeps its last error."""
     curves = [fold.curve for fold in folds if fold.curve]
     if not curves:
         return None
     longest = max(len(curve) for curve in curves)
-    return [curve + curve[-1:] * (longest - len(curve)) for curve in curves]
+    return np.mean([curve + curve[-1:] * (longest - len(curve)) for curve in curves], axis=0)
 
 
-def _draw(title: str, text: str, display: Any, *args: Any, **options: Any) -> Picture:
-    salt = re.sub(r"\W", "", title)  # ids inside one page must differ from picture to picture
-    with matplotlib.rc_context(_STYLE | {"svg.hashsalt": salt}):
-        figure = display(*args, **options).plot().figure_
-        stream = io.StringIO()
-        figure.savefig(stream, format="svg", metadata={"Date": None})
-    svg = stream.getvalue()
-    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'id="([A-Za-z0-9.]+_\d+)"', rf'id="{salt}_\1"', svg)
-    return Picture(title, text, svg.replace("<svg ", '<svg role="img" ', 1))
+def _listed(names: list[str]) -> str:
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -1,4 +1,4 @@
-"""What a report says of how sure a method is: coverage promised and held, calibration of groups."""
+"""What a report says of how sure a method is: coverage promised and held."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from groupwise.jobs import FoldResult
 from groupwise.uncertainty.quantiles import CalibrationScores, class_scores
 
-__all__ = ["HeldCoverage", "group_reliability", "held_coverage"]
+__all__ = ["HeldCoverage", "held_coverage"]
 
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-_BINS = 10
 
 
 @dataclass(frozen=True)
@@ -88,16 +87,3 @@ def _sizes(
         half = scores.upper(np.zeros((1, 1)), np.ones((1, 1)), level)[0]
         return min(2.0 * half, 1.0)
     return np.sum([scores.keeps(column[None], level) for column in classes[test].T], axis=0)
-
-
-def group_reliability(folds: list[FoldResult]) -> list[NDArray[Any]] | None:
-    """Groups by the probability of their predicted class: number, sum of it, number right."""
-    units = [fold.units for fold in folds]
-    if any(unit.truth is None for unit in units):
-        return None
-    proba = np.concatenate([np.asarray(unit.proba, dtype=float) for unit in units])
-    truth = np.concatenate([np.asarray(unit.truth) for unit in units])
-    top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
-    place = np.minimum((top * _BINS).astype(int), _BINS - 1)
-    ones = np.ones(len(top))
-    return [np.bincount(place, weight, minlength=_BINS) for weight in (ones, top, right)]

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from groupwise.tables.cells import DATE_PARTS, date_parts, dates_in, numbers_in_text
 from groupwise.tables.errors import OptionError, TableError
+from groupwise.tables.formats import headerless_hint
 
 __all__ = [
     "MAX_CATEGORIES",
@@ -33,6 +35,9 @@ _TIME_NAME = re.compile(r"(^|[_\W])(date|datetime|timestamp|ts|time|epoch)$|_at$
 _DATE_TEXT = re.compile(
     r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?$|^\d{1,2}:\d{2}"
 )
+_ISO_DATE = re.compile(r"^\s*\d{4}-\d{1,2}-\d{1,2}([ T].*)?$")
+_WITH_COMMAS = re.compile(r"^\s*[+-]?\d{1,3}(,\d{3})+\s*$")
+_ODD_DATES = "dates or times as text in a form that can be read in two ways; 2024-03-31 cannot"
 _FEW_ROWS = 20
 
 
@@ -44,7 +49,8 @@ class ColumnUse:
     ----------
     name : str
     use : str
-        ``"number"`` or ``"category"`` for a feature, ``"not used"``, or a role such as ``"group"``.
+        ``"number"``, ``"category"``, ``"date"`` or ``"text"`` for a feature, ``"not used"``, or a
+        role such as ``"group"``.
     why : str
     """
 
@@ -54,7 +60,11 @@ class ColumnUse:
 
     @property
     def is_feature(self) -> bool:
-        return self.use in ("number", "category")
+        return self.use in ("number", "category", "date", "text")
+
+    @property
+    def is_role(self) -> bool:
+        return not self.is_feature and self.use != "not used"
 
 
 def choose_features(
@@ -68,8 +78,8 @@ def choose_features(
 ) -> list[ColumnUse]:
     """Decide the use of each column.
 
-    Identifiers, dates, constant and empty columns, free text and copies of the group or label are
-    not used unless ``wanted`` names them.
+    Identifiers, time stamps, constant and empty columns and copies of the group or label are not
+    used unless ``wanted`` names them.
 
     Parameters
     ----------
@@ -133,8 +143,8 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
     present = values.dropna()
     if present.empty:
         return ColumnUse(name, "not used", "empty")
-    if kind == "date":
-        return ColumnUse(name, "not used", "a date or time")
+    if kind == "date" and dates_in(present).isna().any():
+        return ColumnUse(name, "not used", "a time without a date, or a length of time")
     if kind == "nested":
         return ColumnUse(name, "not used", "nested or mixed values")
     if (present.iloc[:100] == present.iloc[0]).all() and (present == present.iloc[0]).all():
@@ -143,15 +153,40 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
     n_different = 0 if fractions else present.nunique()
     reason = None
     if not fractions:
-        reason = _identifier(name, kind, present, n_different)
-        reason = reason or _renamed(values, same_as, n_different)
+        dates = kind == "date" or (kind == "category" and _are_dates(present))
+        if not dates:  # one date for each group is a feature like any other
+            reason = _identifier(name, kind, present, n_different)
+            reason = reason or _renamed(values, same_as, n_different)
     if reason:
         return ColumnUse(name, "not used", reason)
     missing = len(values) - len(present)
     why = f"{missing} missing" if missing else "no value missing"
-    if kind == "category":
-        why = f"{n_different} categories, {why}"
-    return ColumnUse(name, kind, why)
+    use = _use_of_text(present, n_different) if kind == "category" else kind
+    said = {
+        "category": f"{n_different} categories, ",
+        "text": f"{n_different} different texts, ",
+        "date": "by day, month, weekday and hour, ",
+    }
+    return ColumnUse(name, use, said.get(use, "") + why)
+
+
+def _use_of_text(present: pd.Series, n_different: int) -> str:
+    """What a column of text is learned from as."""
+    if _are_dates(present):
+        return "date"
+    if numbers_in_text(present).notna().all():
+        return "number"
+    return "text" if _many_different(present, n_different) else "category"
+
+
+def _are_dates(present: pd.Series) -> bool:
+    few = present.head(200).astype(str)
+    return bool(few.str.match(_ISO_DATE).all()) and bool(dates_in(present).notna().all())
+
+
+def _many_different(present: pd.Series, n_different: int) -> bool:
+    many = len(present) >= _FEW_ROWS
+    return n_different > MAX_CATEGORIES or (many and n_different > len(present) / 2)
 
 
 def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> str | None:
@@ -166,18 +201,26 @@ def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> s
             return "an identifier: it numbers the rows"
         return None
     if present.head(200).astype(str).str.match(_DATE_TEXT).all():
-        return "dates or times as text"
+        return None if _are_dates(present) else _ODD_DATES
     if _ID_NAME.search(name) or _ID_CAMEL.search(name):
         return "an identifier, by its name"
-    different = present.drop_duplicates().iloc[:1000]
-    numbers = pd.to_numeric(different.astype(str), errors="coerce")
-    if numbers.notna().mean() > 0.5 and numbers.isna().sum() <= max(1, 0.1 * len(numbers)):
+    different = present.drop_duplicates()
+    numbers = numbers_in_text(different)
+    if numbers.notna().mean() > 0.5 and numbers.isna().any():
         row = numbers.index[numbers.isna()]
-        stray = f", such as {present[row[0]]!r} in row {row[0]}" if len(row) else ""
-        return f"numbers as text{stray}"
-    if n_different > MAX_CATEGORIES or (many and n_different > len(present) / 2):
-        return f"an identifier or free text: {n_different} different values in {len(present)} rows"
+        if len(row) <= max(1, 0.1 * len(numbers)):
+            return f"numbers as text, but {present[row[0]]!r} in row {row[0]} is none"
+    if different.astype(str).str.match(_WITH_COMMAS).all():
+        return "numbers with commas, which could mark decimals or thousands"
+    unique = len(present) >= _FEW_ROWS and n_different > 0.9 * len(present)
+    if unique and _one_word(different):
+        return f"an identifier: {n_different} different values in {len(present)} rows"
     return None
+
+
+def _one_word(different: pd.Series) -> bool:
+    """Whether most texts are single words: names or codes, no sentences."""
+    return bool((different.head(1000).astype(str).str.count(r"\S+") <= 1).mean() > 0.5)
 
 
 def _renamed(values: pd.Series, same_as: Mapping[str, Any], n_different: int) -> str | None:
@@ -210,18 +253,15 @@ def _counts_up(present: pd.Series) -> bool:
 
 
 def _usable_kind(values: pd.Series, table: str) -> str:
-    kind = column_kind(values)
-    if kind in ("date", "nested"):
-        what = "dates" if kind == "date" else "nested values"
+    kind, present = column_kind(values), values.dropna()
+    if kind == "nested" or (kind == "date" and dates_in(present).isna().any()):
+        what = "times without a date" if kind == "date" else "nested values"
         raise TableError(
             f"{table}: column {values.name!r} holds {what} and cannot be a feature as it is"
         )
-    if kind == "category" and values.nunique() > MAX_CATEGORIES:
-        raise TableError(
-            f"{table}: column {values.name!r} holds {values.nunique()} different texts; a category "
-            f"may have {MAX_CATEGORIES}"
-        )
-    return kind
+    if kind != "category" or present.empty:
+        return kind
+    return _use_of_text(present, present.nunique())
 
 
 def _matching(
@@ -245,7 +285,7 @@ def suggestion(frame: pd.DataFrame, column: str) -> str:
     if close:
         return f"; did you mean {' or '.join(map(repr, close))}?"
     shown = ", ".join(map(repr, columns[:12])) + (", ..." if len(columns) > 12 else "")
-    return f"; its columns are {shown}"
+    return f"; its columns are {shown}{headerless_hint(columns)}"
 
 
 @dataclass(frozen=True)
@@ -254,7 +294,7 @@ class Schema:
 
     Attributes
     ----------
-    numbers, categories : tuple of str
+    numbers, categories, dates, texts : tuple of str
 
     Examples
     --------
@@ -268,21 +308,28 @@ class Schema:
 
     numbers: tuple[str, ...]
     categories: tuple[str, ...]
+    dates: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @classmethod
     def from_uses(cls, uses: Sequence[ColumnUse]) -> "Schema":
         """The schema of the columns that were chosen as features."""
-        return cls(
-            tuple(use.name for use in uses if use.use == "number"),
-            tuple(use.name for use in uses if use.use == "category"),
-        )
+        kinds = ("number", "category", "date", "text")
+        return cls(*(tuple(use.name for use in uses if use.use == kind) for kind in kinds))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.numbers + self.categories
+        """Of a table."""
+        return self.numbers + self.categories + self.dates + self.texts
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Columns of numbers after :meth:`conform`: a date has become several."""
+        parts = [f"{date} ({part})" for date in self.dates for part in DATE_PARTS]
+        return (*self.numbers, *parts)
 
     def conform(self, frame: pd.DataFrame, *, name: str) -> pd.DataFrame:
-        """The features of a table: numbers as floats, categories as text, missing as NaN.
+        """The features of a table: numbers as floats, categories and texts as text, missing as NaN.
 
         Columns the model does not know are left out.
 
@@ -297,13 +344,15 @@ class Schema:
                 f"{name} does not match the model: it has no column {', '.join(map(repr, missing))}"
             )
         floats = [_numbers(frame[column], name) for column in self.numbers]
+        floats += [part for column in self.dates for part in _dates(frame[column], name)]
         # one block in memory, which folds take their rows from at once
         kind = np.result_type(np.float32, *floats)
         block = np.empty((len(frame), len(floats)), kind, order="F")
         for position, values in enumerate(floats):
             block[:, position] = values
-        made = pd.DataFrame(block, index=frame.index, columns=list(self.numbers), copy=False)
-        return made.assign(**{c: _categories(frame[c], name) for c in self.categories})
+        made = pd.DataFrame(block, index=frame.index, columns=list(self.numeric), copy=False)
+        others = self.categories + self.texts
+        return made.assign(**{c: _categories(frame[c], name) for c in others})
 
 
 def _numbers(values: pd.Series, table: str) -> Any:
@@ -322,7 +371,7 @@ def _numbers(values: pd.Series, table: str) -> Any:
 
 
 def _parsed(values: pd.Series, table: str) -> Any:
-    number = pd.to_numeric(values.astype(object), errors="coerce")
+    number = numbers_in_text(values.astype(object))
     wrong = (number.isna() & values.notna()).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -331,6 +380,21 @@ def _parsed(values: pd.Series, table: str) -> Any:
             f"{row} holds {str(values.iloc[row])!r}"
         )
     return number.to_numpy(dtype=float)
+
+
+def _dates(values: pd.Series, table: str) -> list[Any]:
+    if column_kind(values) not in ("date", "category") and values.notna().any():
+        raise TableError(
+            f"{table} does not match the model: column {values.name!r} must hold dates"
+        )
+    wrong = (dates_in(values).isna() & values.notna()).to_numpy()
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise TableError(
+            f"{table} does not match the model: column {values.name!r} must hold dates, row {row} "
+            f"holds {str(values.iloc[row])!r}"
+        )
+    return list(date_parts(values).values())
 
 
 def _categories(values: pd.Series, table: str) -> Any:

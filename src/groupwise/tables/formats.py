@@ -1,5 +1,7 @@
 """Where a table comes from: the address of a database, or a file of some kind with its reader."""
 
+import csv
+import io
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -23,6 +25,7 @@ __all__ = [
     "check_address",
     "compression_of",
     "detect_format",
+    "headerless_hint",
     "is_database",
     "passwords_in",
     "without_password",
@@ -60,6 +63,7 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
+_SHEETS = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}
 _COMPRESSED_SUFFIXES = {".gz", ".bz2", ".zst", ".lz4"}
 
 
@@ -71,25 +75,58 @@ class Format:
     ----------
     name : str
     read : callable
-        ``read(stream, text)`` gives an Arrow table; ``text`` names columns to keep as text.
+        ``read(stream, text, header)`` gives an Arrow table; ``text`` names columns to keep as text,
+        ``header`` says whether the first line holds the columns' names.
     """
 
     name: str
-    read: Callable[[Any, Sequence[str]], pa.Table]
+    read: Callable[[Any, Sequence[str], bool], pa.Table]
 
 
-def _read_separated(separator: str | None) -> Callable[[Any, Sequence[str]], pa.Table]:
-    def read(stream: Any, text: Sequence[str]) -> pa.Table:
+# What stands for a missing value besides what Arrow knows (NA, null, NaN, ...).
+_MISSING = [*pyarrow.csv.ConvertOptions().null_values, "?", " ?"]
+_NUMBER_NAME = re.compile(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+
+
+def headerless_hint(columns: Sequence[str]) -> str:
+    """What to say of column names that look like values.
+
+    Examples
+    --------
+    >>> headerless_hint(["-11", "42", "MUSK-1"])
+    '; these look like values: for a file without a line of names see `header`'
+    >>> headerless_hint(["x", "y"])
+    ''
+    """
+    if sum(bool(_NUMBER_NAME.match(name)) for name in columns) * 2 < len(columns):
+        return ""
+    return "; these look like values: for a file without a line of names see `header`"
+
+
+def _read_separated(separator: str | None) -> Callable[[Any, Sequence[str], bool], pa.Table]:
+    def read(stream: Any, text: Sequence[str], header: bool) -> pa.Table:
         first, stream = _first_line(stream)
+        mark = separator or _separator_in(first)
+        names = (
+            None if header else numbered(len(next(csv.reader([first.decode()], delimiter=mark))))
+        )
         return pyarrow.csv.read_csv(
             stream,
-            parse_options=pyarrow.csv.ParseOptions(delimiter=separator or _separator_in(first)),
+            read_options=pyarrow.csv.ReadOptions(column_names=names),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=mark),
             convert_options=pyarrow.csv.ConvertOptions(
-                strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string())
+                null_values=_MISSING,
+                strings_can_be_null=True,
+                column_types=dict.fromkeys(text, pa.string()),
             ),
         )
 
     return read
+
+
+def numbered(n_columns: int) -> list[str]:
+    """Names for columns that have none."""
+    return [f"c{position}" for position in range(1, n_columns + 1)]
 
 
 def _first_line(stream: BinaryIO) -> tuple[bytes, Any]:
@@ -129,21 +166,58 @@ def _separator_in(header: bytes) -> str:
     return max((",", "\t", ";", "|"), key=lambda mark: header.count(mark.encode()))
 
 
-def _read_parquet(stream: Any, _text: Sequence[str]) -> pa.Table:
+def _read_parquet(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     return pyarrow.parquet.ParquetFile(pa.BufferReader(stream.read())).read()
 
 
-def _read_feather(stream: Any, _text: Sequence[str]) -> pa.Table:
+def _read_feather(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     content = stream.read()
     if content[:6] == b"ARROW1" or content[:4] == b"FEA1":
         return pyarrow.feather.read_table(pa.BufferReader(content))
     return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
 
 
-def _read_json_lines(stream: Any, _text: Sequence[str]) -> pa.Table:
+def _read_json_lines(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     content = stream.read()
     check_nesting(content)
     return pyarrow.json.read_json(pa.BufferReader(content))
+
+
+def _read_excel(stream: Any, text: Sequence[str], header: bool) -> pa.Table:
+    """The first sheet."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError as error:
+        raise TableError(
+            "is an Excel file: pip install 'groupwise[excel]', or save it as CSV or Parquet"
+        ) from error
+    try:
+        with CalamineWorkbook.from_filelike(io.BytesIO(stream.read())) as workbook:
+            lines = workbook.get_sheet_by_index(0).to_python()
+    except CalamineError as error:
+        raise TableError(f"cannot be read: {error}") from error
+    if not lines:
+        raise TableError("the first sheet is empty")
+    names = [str(name) for name in lines[0]] if header else numbered(len(lines[0]))
+    columns = zip(*lines[int(header) :], strict=True)
+    arrays = [
+        _cells(list(cells), name in text) for name, cells in zip(names, columns, strict=False)
+    ] or [pa.array([])] * len(names)
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _cells(cells: list[Any], as_text: bool) -> pa.Array:
+    """A column of a sheet; where it mixes texts and numbers, all are texts."""
+    known = [None if cell == "" or cell in _MISSING else cell for cell in cells]
+    kinds = {type(cell) for cell in known if cell is not None}
+    if as_text or len(kinds - {int, float}) + bool(kinds & {int, float}) > 1:
+        known = [None if cell is None else _plain_text(cell) for cell in known]
+    return pa.array(known)
+
+
+def _plain_text(cell: Any) -> str:
+    whole = isinstance(cell, float) and cell == int(cell)
+    return str(int(cell)) if whole else str(cell)
 
 
 FORMATS = {
@@ -152,6 +226,7 @@ FORMATS = {
     "parquet": Format("parquet", _read_parquet),
     "feather": Format("feather", _read_feather),
     "jsonl": Format("jsonl", _read_json_lines),
+    "excel": Format("excel", _read_excel),
 }
 
 
@@ -176,9 +251,11 @@ def detect_format(path: Path | None, head: bytes) -> Format:
         return FORMATS["parquet"]
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return FORMATS["feather"]
-    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise TableError("is a zip or Excel file; save it as CSV or Parquet")
     suffix = _table_suffix(path)
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        if suffix in _SHEETS:
+            return FORMATS["excel"]
+        raise TableError("is a zip or Excel file; save it as CSV or Parquet, or call it .xlsx")
     if suffix in _SUFFIXES:
         return FORMATS[_SUFFIXES[suffix]]
     return FORMATS["jsonl" if head.lstrip()[:1] == b"{" else "csv"]

@@ -14,10 +14,16 @@ import pandas as pd
 import pyarrow as pa
 
 from groupwise.tables.errors import TableError
-from groupwise.tables.formats import compression_of, detect_format, is_database, without_password
+from groupwise.tables.formats import (
+    compression_of,
+    detect_format,
+    headerless_hint,
+    is_database,
+    without_password,
+)
 from groupwise.tables.sql import run_query
 
-__all__ = ["LoadedTable", "read_table"]
+__all__ = ["LoadedTable", "frame_fingerprint", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -31,15 +37,18 @@ class LoadedTable:
         For messages and reports; without any password.
     fingerprint : str
         SHA-256 of what was read: of the file's bytes, or of a query's answer.
+    notes : tuple of str
+        What a person should know about how it was read.
     """
 
     frame: pd.DataFrame
     name: str
     fingerprint: str
+    notes: tuple[str, ...] = ()
 
 
 def read_table(
-    source: str | Path, *, sql: str | None = None, text: Sequence[str] = ()
+    source: str | Path, *, sql: str | None = None, text: Sequence[str] = (), header: bool = True
 ) -> LoadedTable:
     """Read a table.
 
@@ -53,6 +62,9 @@ def read_table(
         A query; it cannot change the database.
     text : sequence of str, default=()
         Columns that a CSV file shall give as text as it stands there (ids such as ``"007"``).
+    header : bool, default=True
+        Whether the first line of a CSV file, or of a sheet, names the columns; otherwise they are
+        called ``c1``, ``c2``, ...
 
     Returns
     -------
@@ -72,8 +84,8 @@ def read_table(
         if answer is not None:
             frame = _as_frame([answer])
             shown = f"{name}: {without_password(sql or '')}"
-            return LoadedTable(frame, shown, _frame_fingerprint(frame))
-        frame = _as_frame([_read_part(part, text, digest) for part in _parts(source)])
+            return LoadedTable(frame, shown, frame_fingerprint(frame))
+        frame = _as_frame([_read_part(part, text, digest, header) for part in _parts(source)])
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise TableError(f"{name}: {_reason(error)}") from error
     return LoadedTable(frame, name, digest.hexdigest())
@@ -100,7 +112,7 @@ def _parts(source: str | Path) -> list[Path | None]:
     return parts
 
 
-def _read_part(path: Path | None, text: Sequence[str], digest: Any) -> pa.Table:
+def _read_part(path: Path | None, text: Sequence[str], digest: Any, header: bool) -> pa.Table:
     with _opened(path) as raw:
         hashed = _Hashed(raw, digest)
         head = hashed.peek()
@@ -112,7 +124,7 @@ def _read_part(path: Path | None, text: Sequence[str], digest: Any) -> pa.Table:
             stream = pa.CompressedInputStream(pa.PythonFile(hashed, mode="r"), compression)
             stream = io.BufferedReader(_Raw(stream), 1 << 20)
             head = stream.peek(8)[:8]
-        table = detect_format(path, head).read(stream, text)
+        table = detect_format(path, head).read(stream, text, header)
         hashed.drain()
         return table
 
@@ -191,10 +203,18 @@ def _check_names(columns: list[str]) -> None:
         raise TableError("there are no columns")
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
-        raise TableError(f"there is more than one column called {', '.join(map(repr, twice))}")
+        raise TableError(
+            f"there is more than one column called {_listed(twice)}{headerless_hint(columns)}"
+        )
 
 
-def _frame_fingerprint(frame: pd.DataFrame) -> str:
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
+
+
+def frame_fingerprint(frame: pd.DataFrame) -> str:
+    """SHA-256 of a table's names and values."""
     digest = hashlib.sha256("\0".join(frame.columns).encode())
     for column in frame.columns:
         values = frame[column]

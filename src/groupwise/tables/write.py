@@ -1,5 +1,7 @@
 """Tables out, whole or not at all."""
 
+import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,8 +15,9 @@ import pyarrow.parquet
 
 from groupwise.files import atomic_write
 from groupwise.tables.errors import TableError
+from groupwise.tables.formats import is_database, without_password
 
-__all__ = ["check_writable", "spreadsheet_safe", "write_table"]
+__all__ = ["check_writable", "may_be_replaced", "spreadsheet_safe", "write_table"]
 
 # Texts that a spreadsheet takes for a formula, with any apostrophes that stand before already (so
 # that one apostrophe off is the way back); a text that is a plain number is none.
@@ -74,6 +77,51 @@ def _tab_separated(table: pa.Table, sink: BinaryIO) -> None:
     pyarrow.csv.write_csv(spreadsheet_safe(table), sink, options)
 
 
+def _sqlite(table: pa.Table, path: Path) -> None:
+    """A new database with one table; the values are bound, and the names quoted."""
+    connection = sqlite3.connect(path)
+    try:
+        names = ", ".join(_quoted(name) for name in table.column_names)
+        marks = ", ".join("?" * table.num_columns)
+        connection.execute(f"create table {_PREDICTIONS} ({names})")
+        plain = [_plain_values(column) for column in table.columns]
+        connection.executemany(
+            f"insert into {_PREDICTIONS} values ({marks})", zip(*plain, strict=True)
+        )
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def _plain_values(column: Any) -> list[Any]:
+    """What SQLite has types for: dates become text."""
+    values = column.to_pylist()
+    return [v if isinstance(v, int | float | str | None) else str(v) for v in values]
+
+
+def _duckdb(table: pa.Table, path: Path) -> None:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise TableError(
+            f"{path}: DuckDB is not installed (pip install 'groupwise[sql]')"
+        ) from error
+    path.unlink(missing_ok=True)  # an empty file is no database to it
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", table)
+        connection.execute(f"create table {_PREDICTIONS} as select * from given")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# The one table of a database that is written.
+_PREDICTIONS = "predictions"
+_DATABASES: dict[str, Callable[[pa.Table, Path], None]] = {
+    ".sqlite": _sqlite,
+    ".duckdb": _duckdb,
+}
 _WRITERS: dict[str, Callable[[Any, Any], Any]] = {
     ".csv": _comma_separated,
     ".tsv": _tab_separated,
@@ -87,21 +135,32 @@ _WRITERS: dict[str, Callable[[Any, Any], Any]] = {
 def check_writable(path: str | Path) -> Path:
     """Refuse a table's name before any work is done for it."""
     path = Path(path)
-    if path.suffix.lower() not in _WRITERS:
-        raise TableError(
-            f"{path}: a table can be written as {', '.join(_WRITERS)}, not as {path.suffix!r}"
-        )
+    address = re.sub(r"^(\w+):/+", r"\1://", str(path))  # a Path has made one slash of two
+    suffix = path.suffix.lower()
+    if is_database(address) or suffix not in _WRITERS | _DATABASES:
+        kinds = ", ".join(_WRITERS | _DATABASES)
+        raise TableError(f"{without_password(address)}: a table can be written as a file: {kinds}")
     return path
+
+
+def may_be_replaced(path: Path) -> bool:
+    """Whether a file is a table like any other; a database may hold more than predictions."""
+    return path.suffix.lower() not in _DATABASES
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> Path:
     """Write a table in the format its name ends with: csv, tsv, parquet, feather, arrow, jsonl.
 
     In csv and tsv, texts that a spreadsheet would run get an apostrophe (:func:`spreadsheet_safe`);
-    the other formats hold them as they are.
+    the other formats hold them as they are. A name that ends with sqlite or duckdb gives a new
+    database with the table ``predictions``; an existing one is replaced, not added to.
     """
     path = check_writable(path)
     table = pa.Table.from_pandas(frame, preserve_index=False)
+    if path.suffix.lower() in _DATABASES:
+        with atomic_write(path) as part:
+            _DATABASES[path.suffix.lower()](table, part)
+        return path
     # a stream, as Arrow takes a path for UTF-8 and not every locale gives one
     with atomic_write(path) as part, part.open("wb") as sink:
         _WRITERS[path.suffix.lower()](table, sink)

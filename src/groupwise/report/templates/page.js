@@ -1,7 +1,6 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const colours = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2",
-  "#7f7f7f", "#bcbd22", "#17becf"];
+const colour = (code) => `var(--c${code % 6})`;
 const state = { method: data.names[0], words: "", key: 2, down: false, shown: 20 };
 const element = (name, attributes = {}, ...children) => {
   const made = document.createElement(name);
@@ -18,7 +17,7 @@ const className = (code) => (code === null || code === undefined ? "" : data.cla
 const number = (value) => (value === null ? "–" : value.toFixed(3));
 
 function cells(unit) {
-  return [unit[0], String(unit[1]), number(unit[2]), className(unit[3]), className(unit[4])];
+  return [unit[0], String(unit[1]), number(unit[2]), unit[3], unit[4]];
 }
 
 function found() {
@@ -28,7 +27,7 @@ function found() {
     return words.every((word) => text.includes(word));
   });
   const key = state.key, sign = state.down ? -1 : 1;
-  const value = (unit) => (key > 2 ? className(unit[key]) : unit[key]);
+  const value = (unit) => unit[key];
   return lines.sort((a, b) => {
     const x = value(a), y = value(b);
     if (x === y) return 0;
@@ -47,13 +46,12 @@ function showGroups() {
     const link = element("a", { href: "#group=" + encodeURIComponent(unit[0]) }, texts[0]);
     const row = element("tr", {}, element("td", {}, link));
     texts.slice(1).forEach((text, i) => {
-      const wrong = i === 2 && unit[4] !== null && unit[4] !== undefined && unit[3] !== unit[4];
-      row.append(element("td", wrong ? { class: "wrong" } : {}, text));
+      row.append(element("td", i === 2 && unit[5] ? { class: "wrong" } : {}, text));
     });
     return row;
   }));
   document.getElementById("count").textContent =
-    `${lines.length} of ${data.methods[state.method].units.length} groups`;
+    `${lines.length} of ${data.methods[state.method].units.length} ${data.unit}s`;
   document.getElementById("more").hidden = lines.length <= state.shown;
 }
 
@@ -66,7 +64,7 @@ function timeline(rows) {
   rows.predicted.forEach((code, i) => {
     const tall = Math.max(2, (heights[i] / most) * height);
     const bar = drawn("rect", { x: (i * width) / n, width: Math.max(1, width / n - 1),
-      y: height - tall, height: tall, fill: colours[code % colours.length] });
+      y: height - tall, height: tall, style: `fill:${colour(code)}` });
     const label = rows.label ? `, known ${className(rows.label[i])}` : "";
     const title = drawn("title", {});
     title.textContent = `row ${rows.at[i]}: ${className(code)}${label}, ${heights[i].toFixed(4)}`;
@@ -76,17 +74,29 @@ function timeline(rows) {
   return svg;
 }
 
+function moved(rows) {
+  const order = rows.weight.map((_, i) => i).sort((a, b) => rows.weight[b] - rows.weight[a]);
+  const top = order.slice(0, 3).map((i) => {
+    const values = Object.entries(rows.values || {}).slice(0, 3)
+      .map(([name, cells]) => `${name} ${cells[i] || "missing"}`).join(", ");
+    return `row ${rows.at[i]} (${(100 * rows.weight[i]).toFixed(0)} %${values ? "; " + values : ""})`;
+  });
+  return `The rows that weigh most in what is predicted: ${top.join("; ")}.`;
+}
+
 function rowTable(rows) {
   const columns = [["at", "row"], ["predicted", "predicted"], ["label", "known"],
     ["proba", "probability"], ["weight", "weight"]].filter(([key]) => rows[key]);
-  const head = element("tr", {}, ...columns.map(([, name]) => element("th", {}, name)));
+  const values = Object.entries(rows.values || {});
+  const head = element("tr", {}, ...columns.map(([, name]) => element("th", {}, name)),
+    ...values.map(([name]) => element("th", { class: "value" }, name)));
   const body = rows.at.map((_, i) => element("tr", {}, ...columns.map(([key]) => {
     const value = rows[key][i];
     const text = key === "predicted" || key === "label" ? className(value)
       : key === "at" ? value : value.toFixed(3);
     const wrong = key === "predicted" && rows.label && rows.label[i] !== value;
     return element("td", wrong ? { class: "wrong" } : {}, text);
-  })));
+  }), ...values.map(([, cells]) => element("td", { class: "value" }, cells[i]))));
   const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
   return element("div", { class: "scroll" }, table);
 }
@@ -100,20 +110,21 @@ function showGroup(name) {
   if (!unit) {
     page.append(element("p", {}, "This group is not in the page."));
   } else {
-    const known = className(unit[4]);
     page.append(element("p", { class: "lead" },
-      `${unit[1]} rows, score ${number(unit[2])}, predicted ${className(unit[3])}` +
-      (known ? `, known ${known}` : "") + ` (${state.method}).`));
+      `${unit[1]} ${unit[1] === 1 ? "row" : "rows"}, score ${number(unit[2])}. Predicted: ${unit[3]}.` +
+      (unit[4] ? ` Known: ${unit[4]}.` : "") + ` (${state.method})`));
     const rows = method.rows[name];
     if (rows) {
+      if (rows.weight && rows.at.length > 1) page.append(element("p", { id: "moved" }, moved(rows)));
       const what = rows.weight ? "the row's weight towards its group's label"
         : rows.proba ? "the probability of the predicted class" : "nothing: all are alike";
       page.append(element("h2", {}, "Rows in order"),
-        element("p", { class: "small" }, `One bar per row; colour: predicted class; height: ${what}.`),
+        element("p", { class: "small" }, `One bar per row; colour: predicted class; height: ${what}.` +
+          (method.seen ? " As the model of all rows sees them, which has learned from this group." : "")),
         timeline(rows));
       const key = element("p", {});
       data.classes.forEach((label, i) => key.append(element("span", { class: "key" },
-        element("i", { style: `background:${colours[i % colours.length]}` }), label)));
+        element("i", { style: `background:${colour(i)}` }), label)));
       page.append(key, rowTable(rows));
       if (rows.at.length < unit[1])
         page.append(element("p", { class: "small" }, `The first ${rows.at.length} rows are here.`));

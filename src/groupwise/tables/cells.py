@@ -1,0 +1,77 @@
+"""What stands in cells as text and is something else: numbers, dates."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["DATE_PARTS", "date_parts", "dates_in", "numbers_in_text"]
+
+_COMMA = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
+_WHOLE = re.compile(r"^\s*[+-]?\d+\s*$")
+_THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$")
+
+#: What becomes of a date: its place in time and its places in the year, the week and the day.
+DATE_PARTS = ("days", "month", "weekday", "hour")
+_NANOSECONDS_PER_DAY = 86_400e9
+
+
+def numbers_in_text(values: pd.Series) -> pd.Series:
+    """Numbers that were written as text; NaN where a text is none.
+
+    A comma is the decimal mark where every text is a whole number or has one comma, unless all of
+    them could have it as a mark of thousands.
+
+    Examples
+    --------
+    >>> numbers_in_text(pd.Series(["1,5", "2", None])).tolist()
+    [1.5, 2.0, nan]
+    >>> numbers_in_text(pd.Series(["1,500", "2,250"])).tolist()  # 1.5 or 1500?
+    [nan, nan]
+    """
+    different = pd.Series(values.dropna().unique())
+    texts = different.astype(str)
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if numbers.isna().any() and _has_decimal_commas(texts):
+        numbers = pd.to_numeric(texts.str.replace(",", ".", regex=False), errors="coerce")
+    return values.map(dict(zip(different, numbers.to_numpy(float), strict=True))).astype(float)
+
+
+def _has_decimal_commas(texts: pd.Series) -> bool:
+    with_comma = texts[texts.str.contains(",", regex=False)]
+    return (
+        bool(len(with_comma))
+        and bool(texts.str.match(_COMMA).to_numpy()[with_comma.index].all())
+        and bool(texts.drop(with_comma.index).str.match(_WHOLE).all())
+        and not bool(with_comma.str.match(_THOUSANDS).all())
+    )
+
+
+def dates_in(values: pd.Series) -> pd.Series:
+    """Dates and times in UTC; text must be as in 2024-03-31 or 2024-03-31 12:30; NaT otherwise."""
+    if values.dtype.kind == "M":
+        return pd.to_datetime(values, utc=True)
+    texts = values.astype(object).where(values.notna(), None)
+    return pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
+
+
+def date_parts(values: pd.Series) -> dict[str, Any]:
+    """Numbers by which dates can be learned from, NaN where there is none.
+
+    Examples
+    --------
+    >>> parts = date_parts(pd.Series(["2024-03-31 12:30", None]))
+    >>> [float(parts[name][0]) for name in ("month", "weekday", "hour")]
+    [3.0, 6.0, 12.5]
+    """
+    dates = dates_in(values)
+    missing = dates.isna().to_numpy()
+    stamps = dates.astype("datetime64[ns, UTC]").astype("int64").to_numpy(float)
+    parts = {
+        "days": stamps / _NANOSECONDS_PER_DAY,
+        "month": dates.dt.month.to_numpy(float, na_value=np.nan),
+        "weekday": dates.dt.day_of_week.to_numpy(float, na_value=np.nan),
+        "hour": (stamps % _NANOSECONDS_PER_DAY) / 3600e9,
+    }
+    return {name: np.where(missing, np.nan, numbers) for name, numbers in parts.items()}
