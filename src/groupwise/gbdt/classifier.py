@@ -49,6 +49,9 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         - ``"proportions"``, ``"proportions_squared"``: how many rows each class has; likelihood of
           the counts or squared error of the shares
           (:class:`~groupwise.losses.CountLikelihoodLoss`, :class:`~groupwise.losses.ShareLoss`).
+        - ``"ordinal"``: the group's grade, classes in their sorted order; proportional odds of the
+          mean score or, ``OrdinalLoss(sharpness=2)``, of a smooth largest one
+          (:class:`~groupwise.losses.OrdinalLoss`). Rows have one score, however many grades.
     trees : HistTrees, default=None
         How deep, how large and on which part of the data trees are grown; ``None`` for
         :class:`~groupwise.boosting.HistTrees` as it is. Searches reach into it by

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.groups import Groups
+from groupwise.groups import Groups, show
 from groupwise.inputs import (
     check_groups,
     check_known_classes,
@@ -52,6 +52,8 @@ class GroupTargets:
     weight_row : ndarray of shape (n_rows,), default=None
     classes : ndarray of shape (n_classes,), default=None
         ``None`` for numbers.
+    exposure_row : ndarray of shape (n_rows,), default=None
+        What multiplies the rows' rates.
     """
 
     X: Rows
@@ -59,6 +61,7 @@ class GroupTargets:
     groups: Groups
     weight_row: NDArray[Any] | None = None
     classes: NDArray[Any] | None = None
+    exposure_row: NDArray[Any] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -73,7 +76,16 @@ class GroupTargets:
             y_row=self.y_row[rows],
             groups=Groups(self.groups.names[self.groups.codes[rows]]),
             weight_row=None if self.weight_row is None else self.weight_row[rows],
+            exposure_row=None if self.exposure_row is None else self.exposure_row[rows],
         )
+
+    def exposed(self, exposure: ArrayLike | None, loss: GroupLoss) -> "GroupTargets":
+        """The same with exposures of the rows, where there are any."""
+        if exposure is None:
+            return self
+        if not getattr(loss, "takes_exposure", False):
+            raise ValueError(f"exposure is for losses of counts ('poisson'), not for {loss!r}")
+        return replace(self, exposure_row=check_exposure(exposure, self.groups))
 
     def with_weight(self) -> "GroupTargets":
         """Rows of weight zero left out, as if they were not there."""
@@ -94,7 +106,34 @@ class GroupTargets:
     def bind(self, loss: GroupLoss) -> BoundLoss:
         """The loss of these rows' scores."""
         target = group_target(loss, self.y_row, self.groups, self.n_classes)
-        return loss.bind(target, self.groups, n_classes=self.n_classes, weight_row=self.weight_row)
+        bound = loss.bind(target, self.groups, n_classes=self.n_classes, weight_row=self.weight_row)
+        if self.exposure_row is None:
+            return bound
+        return bound.with_offset(np.log(self.exposure_row))
+
+
+def check_exposure(exposure: ArrayLike, groups: Groups) -> NDArray[np.float64]:
+    """One positive number per row.
+
+    Raises
+    ------
+    GroupDataError
+        For a number that is not positive; the message names the group.
+    """
+    found = np.asarray(exposure, dtype=float)
+    if found.shape != (groups.n_rows,):
+        raise GroupDataError(
+            f"exposure must hold one number per row: got shape {found.shape} for "
+            f"{groups.n_rows} rows"
+        )
+    bad = ~(np.isfinite(found) & (found > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise GroupDataError(
+            "exposure must hold a positive number on every row; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(found[row])}"
+        )
+    return found
 
 
 def check_class_targets(
@@ -137,9 +176,12 @@ def check_number_targets(
     groups: Ids,
     sample_weight: ArrayLike | None,
     target: str,
+    loss: GroupLoss,
 ) -> GroupTargets:
-    """Check training data of a regressor; ``y_row`` holds the groups' means."""
+    """Check training data of a regressor; ``y_row`` holds the groups' means, or their times."""
     data = check_totals(estimator, X, y, groups, target=target)
+    if loss.target_kind == "time":
+        data.groups.one_per_group(data.y_row)
     mean_row = data.groups.spread(data.mean_group)
     return GroupTargets(data.X, mean_row, data.groups, check_weights(sample_weight, data.X))
 
@@ -160,6 +202,8 @@ def check_known_targets(
     rows = check_rows(estimator, X)
     encoded = check_groups(groups, _num_samples(rows), name="groups_val")
     if classes is None:
+        if loss.target_kind == "time":
+            encoded.one_per_group(np.asarray(y))
         return GroupTargets(rows, mean_of_rows(y, encoded, target), encoded)
     return GroupTargets(rows, known_codes(y, encoded, loss, classes), encoded, classes=classes)
 
