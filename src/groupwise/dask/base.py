@@ -240,9 +240,7 @@ class BaseDaskGroupBoost(BaseEstimator):
 def on_machines(loss: GroupLoss) -> GroupLoss:
     """The loss, if its groups may lie on several machines."""
     if not loss.on_machines:
-        raise ValueError(
-            f"{loss!r} compares all groups with each other and needs them on one machine"
-        )
+        raise ValueError(f"{loss!r} needs all groups on one machine")
     return loss
 
 

@@ -25,7 +25,7 @@ def objective(
     Parameters
     ----------
     loss : {"majority", "majority_softmax", "presence", "presence_lse", "proportions", \
-"proportions_squared", "ordinal", "mean", "total", "absolute_error", "poisson", \
+"proportions_squared", "reported_counts", "ordinal", "mean", "total", "absolute_error", "poisson", \
 "negative_binomial", "cox"} or GroupLoss
         ``"mean"`` and those after it are for regression: ``y`` holds the group's number, which is
         the group's mean but for ``"total"``.

@@ -25,6 +25,8 @@ from groupwise.inputs import (
     group_numbers,
     is_table,
 )
+from groupwise.inputs.labels import require_y
+from groupwise.inputs.rows import check_features, expecting, remember_features
 from groupwise.losses import BoundLoss, GroupLoss
 
 __all__ = [
@@ -152,7 +154,14 @@ def check_class_targets(
         For labels that differ inside a group where they may not, shares that do not add up, or
         fewer than two classes.
     """
-    if loss.target_kind == "share" and is_table(y):
+    y_row: NDArray[Any]
+    if loss.target_kind == "report":
+        require_y(estimator, y)
+        rows = check_features(estimator, X)
+        encoded = check_groups(groups, _num_samples(rows))
+        y_row, classes = check_reports(y, encoded), np.array([0, 1])
+        remember_features(estimator, X)
+    elif loss.target_kind == "share" and is_table(y):
         shares = check_shares(estimator, X, y, groups)
         rows, encoded, classes = shares.X, shares.groups, shares.classes
         y_row = encoded.spread(class_shares(y, encoded)[0])
@@ -167,6 +176,39 @@ def check_class_targets(
             f"without a positive row; y holds {len(classes)} classes"
         )
     return GroupTargets(rows, y_row, encoded, check_weights(sample_weight, rows), classes)
+
+
+def check_reports(y: ArrayLike, groups: Groups) -> NDArray[np.float64]:
+    """The ends of what is reported of each row's group, (n_rows, 2); NaN where nothing is.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, 2)
+        A number, or the ends of a range, repeated on the group's rows.
+
+    Raises
+    ------
+    GroupDataError
+        Where the rows of a group do not agree, or it is neither.
+    """
+    with expecting("y", "reported counts"):
+        told = np.asarray(y, dtype=float)
+    if len(told) != groups.n_rows or told.ndim > 2 or (told.ndim == 2 and told.shape[1] != 2):
+        raise GroupDataError(
+            f"y must hold a reported count per row, or the ends of its range: got shape "
+            f"{told.shape} for {groups.n_rows} rows"
+        )
+    told = np.column_stack([told, told]) if told.ndim == 1 else told
+    first = told[groups.first_rows][groups.codes]
+    differs = ~((told == first) | (np.isnan(told) & np.isnan(first))).all(axis=1)
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise GroupDataError(
+            f"what is reported must be the same on every row of a group; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(first[row, 0])} and "
+            f"{show(told[row, 0])}"
+        )
+    return told
 
 
 def check_number_targets(
@@ -211,10 +253,12 @@ def check_known_targets(
 def codes_and_classes(
     y: ArrayLike, groups: Groups, loss: GroupLoss
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Class codes of the rows (or a table of shares) and the classes.
+    """Class codes of the rows (or a table of shares, or of reports) and the classes.
 
     For labels that belong to groups the group's rows must agree.
     """
+    if loss.target_kind == "report":
+        return check_reports(y, groups), np.array([0, 1])
     if loss.target_kind == "share" and is_table(y):
         shares_group, classes = class_shares(y, groups)
         return groups.spread(shares_group), classes
@@ -229,6 +273,8 @@ def known_codes(
     y: ArrayLike, groups: Groups, loss: GroupLoss, classes: NDArray[Any]
 ) -> NDArray[Any]:
     """Class codes of the rows (or a table of shares) for data other than the training data."""
+    if loss.target_kind == "report":
+        return check_reports(y, groups)
     if loss.target_kind == "share" and is_table(y):
         return groups.spread(class_shares(y, groups, classes=classes)[0])
     if loss.target_kind == "label":

@@ -46,6 +46,7 @@ OWN = {
     "groupwise.losses.proportions": "CountLikelihoodLoss ShareLoss",
     "groupwise.losses.quantile": "GroupQuantileLoss",
     "groupwise.losses.regression": "GroupMeanLoss",
+    "groupwise.losses.reported": "Reported ReportedCountLoss",
     "groupwise.losses.session_softmax": "SessionSoftmaxLoss",
     "groupwise.losses.survival": "CoxLoss",
     "groupwise.losses.totals": "NegativeBinomialTotalLoss PoissonTotalLoss",

@@ -19,6 +19,7 @@ from groupwise.losses.regression import (
     NumberLoss,
     get_number_loss,
 )
+from groupwise.losses.reported import Reported, ReportedCountLoss
 from groupwise.losses.session_softmax import SessionSoftmaxLoss
 from groupwise.losses.survival import CoxLoss
 from groupwise.losses.totals import NegativeBinomialTotalLoss, PoissonTotalLoss
@@ -40,6 +41,8 @@ __all__ = [
     "NumberLoss",
     "OrdinalLoss",
     "PoissonTotalLoss",
+    "Reported",
+    "ReportedCountLoss",
     "SessionLoss",
     "SessionSoftmaxLoss",
     "ShareLoss",

@@ -11,7 +11,7 @@ from groupwise.losses.base import GroupedLayout
 from groupwise.losses.logistic import softplus
 from groupwise.losses.tilting import tilt
 
-__all__ = ["LARGEST_EXACT", "PoissonBinomial"]
+__all__ = ["LARGEST_EXACT", "PoissonBinomial", "PosteriorChunk", "posterior_chunks"]
 
 #: Groups of more rows than this use the saddlepoint approximation.
 LARGEST_EXACT = 128
@@ -165,6 +165,78 @@ class _Chunk:
         else:
             proba[self.rows[self.real]] = p[self.real]
         return np.log(back[0])
+
+
+@dataclass(frozen=True)
+class PosteriorChunk:
+    """Groups of like size of whose count a likelihood is known, not the count itself.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n,)
+    rows : ndarray of shape (padded size, n)
+        A group's rows; where it has fewer, ``real`` is false and the row is any.
+    real : ndarray of shape (padded size, n)
+    """
+
+    groups: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    real: NDArray[np.bool_]
+
+    def condition(
+        self, proba: NDArray[Any], weight: NDArray[Any], firsts: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        """Replace ``proba`` of the rows by their expectations given the likelihoods.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_rows,)
+        weight : ndarray
+            The likelihood of each group's counts from 0 to its size, group after group.
+        firsts : ndarray of shape (n_groups,)
+            Where a group's likelihoods begin.
+
+        Returns
+        -------
+        log_likely : ndarray of shape (n,)
+            Logarithm of the sum over counts of their probability times their likelihood.
+        """
+        p = proba[self.rows] * self.real
+        q = 1.0 - p
+        padded, n_groups = p.shape
+        ahead = np.zeros((padded, padded + 1, n_groups))
+        ahead[0, 0] = 1.0
+        for j in range(padded - 1):
+            np.multiply(ahead[j], q[j], out=ahead[j + 1])
+            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
+        size = self.real.sum(axis=0)
+        count = np.arange(padded + 1)[:, None]
+        back = np.where(count <= size, weight[firsts[self.groups] + np.minimum(count, size)], 0.0)
+        for j in range(padded - 1, -1, -1):
+            supplied = back[1:] * p[j]
+            back *= q[j]
+            back[:-1] += supplied
+            supplied *= ahead[j, :-1]
+            np.add.reduce(supplied, axis=0, out=p[j])
+        p /= back[0]
+        proba[self.rows[self.real]] = p[self.real]
+        return np.log(back[0])
+
+
+def posterior_chunks(groups: NDArray[np.intp], layout: GroupedLayout) -> Iterator[PosteriorChunk]:
+    """Groups of like size, of at most 128 rows, not too many at once."""
+    size = layout.sizes[groups]
+    sizes = np.concatenate([[1], _PADDED])
+    kind = np.searchsorted(sizes, size)
+    for label in np.unique(kind):
+        padded = int(sizes[label])
+        members = np.flatnonzero(kind == label)
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        for part in np.array_split(members, -(-len(members) // at_once)):
+            position = np.arange(padded)[:, None]
+            real = position < size[part]
+            rows = layout.starts[groups[part]] + np.where(real, position, 0)
+            yield PosteriorChunk(groups[part], rows, real)
 
 
 def _chunks(
