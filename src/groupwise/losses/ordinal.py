@@ -162,34 +162,51 @@ class _Ordinal(BoundLoss):
         return float(self.weight_group @ (softplus(-above) + softplus(below) - log_width))
 
     def _fit(self, score_group: NDArray[Any]) -> NDArray[Any]:
-        """The best thresholds, by Newton steps from the better of two starts."""
-        starts = [self._rough_thresholds(score_group)]
-        if self.thresholds is not None:
-            starts.append(self.thresholds)
-        cost, found = min(
-            ((self._cost(score_group, start), start) for start in starts), key=lambda pair: pair[0]
-        )
+        """The best thresholds, by Newton steps from the last ones or from rough ones."""
+        found = self.thresholds
+        if found is None or self._step(score_group, found)[1] > 1e-2 * self.total_weight:
+            starts = [self._rough_thresholds(score_group)] + ([] if found is None else [found])
+            found = min(starts, key=lambda start: self._cost(score_group, start))
         for _ in range(_MOST_STEPS):
-            gradient, hessian = self._threshold_derivatives(score_group, found)
-            step = np.linalg.solve(hessian, gradient)
-            decrement = float(gradient @ step)
-            if decrement <= 1e-12 * self.total_weight:
-                found = found - step  # so near, a step squares the error
-                break
-            length = 1.0
-            while length > 1e-6:
-                trial = found - length * step
-                trial_cost = (
-                    self._cost(score_group, trial) if (np.diff(trial) > 0.0).all() else np.inf
-                )
-                if trial_cost <= cost - 0.1 * length * decrement:
-                    break
-                length /= 2.0
+            step, decrement = self._step(score_group, found)
+            near = decrement <= 1e-4 * self.total_weight and (np.diff(found - step) > 0.0).all()
+            if near:  # where a full step squares the error
+                found = found - step
             else:
+                shorter = self._shortened(score_group, found, step, decrement)
+                if shorter is None:
+                    break
+                found = shorter
+            if decrement <= 1e-12 * self.total_weight:
                 break
-            found, cost = trial, trial_cost
         self.thresholds = found
         return found
+
+    def _step(
+        self, score_group: NDArray[Any], thresholds: NDArray[Any]
+    ) -> tuple[NDArray[Any], float]:
+        """Newton's step, and how much it promises."""
+        gradient, hessian = self._threshold_derivatives(score_group, thresholds)
+        step = np.linalg.solve(hessian, gradient)
+        return step, float(gradient @ step)
+
+    def _shortened(
+        self,
+        score_group: NDArray[Any],
+        found: NDArray[Any],
+        step: NDArray[Any],
+        decrement: float,
+    ) -> NDArray[Any] | None:
+        """As much of the step as lowers the cost and keeps the order; none if nothing does."""
+        cost = self._cost(score_group, found)
+        length = 1.0
+        while length > 1e-6:
+            trial = found - length * step
+            ordered = (np.diff(trial) > 0.0).all()
+            if ordered and self._cost(score_group, trial) <= cost - 0.1 * length * decrement:
+                return trial
+            length /= 2.0
+        return None
 
     def _rough_thresholds(self, score_group: NDArray[Any]) -> NDArray[Any]:
         """Log-odds of the grades up to each, wider as the scores are."""
