@@ -148,6 +148,11 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
 
     def _resolve_loss(self) -> GroupLoss:
         loss = copy(get_loss(self.loss))
+        if loss.target_kind == "labels":
+            raise ValueError(
+                f"{loss!r} is of several labels per group: fit one classifier per label, or give "
+                "groupwise.gbdt.objective to the engine"
+            )
         loss.check_parameters()
         resolve_rule(self.rule, loss)
         return loss

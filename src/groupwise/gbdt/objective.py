@@ -28,7 +28,8 @@ def objective(
 "proportions_squared", "reported_counts", "ordinal", "mean", "total", "absolute_error", "poisson", \
 "negative_binomial", "cox"} or GroupLoss
         ``"mean"`` and those after it are for regression: ``y`` holds the group's number, which is
-        the group's mean but for ``"total"``.
+        the group's mean but for ``"total"``. With
+        :class:`~groupwise.losses.PresenceLabelsLoss` it holds a table of labels.
     groups : array-like of shape (n_rows,)
         In the row order of the engine's data.
     y : array-like of shape (n_rows,) or (n_rows, n_classes)

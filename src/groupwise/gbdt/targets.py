@@ -199,14 +199,19 @@ def check_reports(y: ArrayLike, groups: Groups) -> NDArray[np.float64]:
             f"{told.shape} for {groups.n_rows} rows"
         )
     told = np.column_stack([told, told]) if told.ndim == 1 else told
+    return _same_on_rows(told, groups)
+
+
+def _same_on_rows(told: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    """A table of numbers, NaN among them, that all rows of a group agree on."""
     first = told[groups.first_rows][groups.codes]
-    differs = ~((told == first) | (np.isnan(told) & np.isnan(first))).all(axis=1)
+    differs = ~((told == first) | (np.isnan(told) & np.isnan(first)))
     if differs.any():
-        row = int(np.argmax(differs))
+        row, column = np.argwhere(differs)[0]
         raise GroupDataError(
-            f"what is reported must be the same on every row of a group; group "
-            f"{show(groups.names[groups.codes[row]])} holds {show(first[row, 0])} and "
-            f"{show(told[row, 0])}"
+            f"y must be the same on every row of a group; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(first[row, column])} and "
+            f"{show(told[row, column])}"
         )
     return told
 
@@ -259,6 +264,10 @@ def codes_and_classes(
     """
     if loss.target_kind == "report":
         return check_reports(y, groups), np.array([0, 1])
+    if loss.target_kind == "labels":
+        with expecting("y", "a table of labels that are 0, 1 or missing"):
+            table = np.asarray(y, dtype=float).reshape(groups.n_rows, -1)
+        return _same_on_rows(table, groups), np.arange(table.shape[1])
     if loss.target_kind == "share" and is_table(y):
         shares_group, classes = class_shares(y, groups)
         return groups.spread(shares_group), classes

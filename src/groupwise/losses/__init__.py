@@ -11,6 +11,7 @@ from groupwise.losses.base import (
 from groupwise.losses.majority import MajorityLoss, SessionLoss
 from groupwise.losses.ordinal import OrdinalLoss
 from groupwise.losses.presence import NoisyOrLoss, SmoothMaxLoss
+from groupwise.losses.presence_labels import PresenceLabelsLoss
 from groupwise.losses.proportions import CountLikelihoodLoss, ShareLoss
 from groupwise.losses.quantile import GroupQuantileLoss
 from groupwise.losses.regression import (
@@ -41,6 +42,7 @@ __all__ = [
     "NumberLoss",
     "OrdinalLoss",
     "PoissonTotalLoss",
+    "PresenceLabelsLoss",
     "Reported",
     "ReportedCountLoss",
     "SessionLoss",

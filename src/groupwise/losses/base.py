@@ -34,9 +34,9 @@ __all__ = [
     "link",
 ]
 
-#: What is known of a group: one class, the share of every class, what is reported of a count, a
-#: number, or a time with a sign.
-TargetKind = Literal["label", "share", "report", "number", "time"]
+#: What is known of a group: one class, several labels, the share of every class, what is reported
+#: of a count, a number, or a time with a sign.
+TargetKind = Literal["label", "labels", "share", "report", "number", "time"]
 
 #: One weight per row, or all alike.
 RowWeights: TypeAlias = NDArray[Any] | None
