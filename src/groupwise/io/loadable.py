@@ -80,6 +80,7 @@ OWN = {
     "groupwise.presence.set_kernel": "SetKernelClassifier",
     "groupwise.presence.stumps": "StumpSum Stumps",
     "groupwise.presence.vote": "GroupVoteClassifier",
+    "groupwise.proportions.alternating_mean_map": "AlternatingMeanMapClassifier",
     "groupwise.proportions.easy_llp": "EasyLLPClassifier",
     "groupwise.proportions.graph": "GraphAOCClassifier",
     "groupwise.proportions.group_means": "GroupMeansClassifier GroupMeansRegressor",
