@@ -103,5 +103,7 @@ def test_alternation_falls_and_its_labels_have_the_counts(iris, n_classes):
         )
     # where the labels stay, the scores are those of logistic regression on them
     phi = LandmarkFeatures.fit(clf.function_.kernel, X).transform(X)
-    parent = LogisticRegression(C=0.1, tol=1e-8, max_iter=5000).fit(phi, again)
+    # which has one plane for two classes: half the penalty of two that differ by it
+    C = 0.2 if n_classes == 2 else 0.1
+    parent = LogisticRegression(C=C, tol=1e-8, max_iter=5000).fit(phi, again)
     np.testing.assert_allclose(clf.predict_proba(X), parent.predict_proba(phi), atol=2e-3)

@@ -56,8 +56,8 @@ class AlternatingMeanMapClassifier(MeanOperatorMixin, BaseProportionsClassifier)
 
     References
     ----------
-    G. Patrini, R. Nock, P. Rivera and T. Caetano (2014). (Almost) no label no cry. NeurIPS; AMM with
-    the best labels (not the worst).
+    G. Patrini, R. Nock, P. Rivera and T. Caetano (2014). (Almost) no label no cry. NeurIPS; their
+    AMM with the best labels (not the worst).
 
     Examples
     --------
