@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.exceptions import GroupDataError
-from groupwise.groups import Groups
+from groupwise.groups import Groups, show
 from groupwise.inputs import (
     check_groups,
     check_known_classes,
@@ -25,6 +25,8 @@ from groupwise.inputs import (
     group_numbers,
     is_table,
 )
+from groupwise.inputs.labels import require_y
+from groupwise.inputs.rows import check_features, expecting, remember_features
 from groupwise.losses import BoundLoss, GroupLoss
 from groupwise.rules import Rule, get_rule
 
@@ -56,6 +58,8 @@ class GroupTargets:
     weight_row : ndarray of shape (n_rows,), default=None
     classes : ndarray of shape (n_classes,), default=None
         ``None`` for numbers.
+    exposure_row : ndarray of shape (n_rows,), default=None
+        What multiplies the rows' rates.
     """
 
     X: Rows
@@ -63,6 +67,7 @@ class GroupTargets:
     groups: Groups
     weight_row: NDArray[Any] | None = None
     classes: NDArray[Any] | None = None
+    exposure_row: NDArray[Any] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -77,7 +82,16 @@ class GroupTargets:
             y_row=self.y_row[rows],
             groups=Groups(self.groups.names[self.groups.codes[rows]]),
             weight_row=None if self.weight_row is None else self.weight_row[rows],
+            exposure_row=None if self.exposure_row is None else self.exposure_row[rows],
         )
+
+    def exposed(self, exposure: ArrayLike | None, loss: GroupLoss) -> "GroupTargets":
+        """The same with exposures of the rows, where there are any."""
+        if exposure is None:
+            return self
+        if not getattr(loss, "takes_exposure", False):
+            raise ValueError(f"exposure is for losses of counts ('poisson'), not for {loss!r}")
+        return replace(self, exposure_row=check_exposure(exposure, self.groups))
 
     def with_weight(self) -> "GroupTargets":
         """Rows of weight zero left out, as if they were not there."""
@@ -98,7 +112,34 @@ class GroupTargets:
     def bind(self, loss: GroupLoss) -> BoundLoss:
         """The loss of these rows' scores."""
         target = group_target(loss, self.y_row, self.groups, self.n_classes)
-        return loss.bind(target, self.groups, n_classes=self.n_classes, weight_row=self.weight_row)
+        bound = loss.bind(target, self.groups, n_classes=self.n_classes, weight_row=self.weight_row)
+        if self.exposure_row is None:
+            return bound
+        return bound.with_offset(np.log(self.exposure_row))
+
+
+def check_exposure(exposure: ArrayLike, groups: Groups) -> NDArray[np.float64]:
+    """One positive number per row.
+
+    Raises
+    ------
+    GroupDataError
+        For a number that is not positive; the message names the group.
+    """
+    found = np.asarray(exposure, dtype=float)
+    if found.shape != (groups.n_rows,):
+        raise GroupDataError(
+            f"exposure must hold one number per row: got shape {found.shape} for "
+            f"{groups.n_rows} rows"
+        )
+    bad = ~(np.isfinite(found) & (found > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise GroupDataError(
+            "exposure must hold a positive number on every row; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(found[row])}"
+        )
+    return found
 
 
 def check_class_targets(
@@ -117,7 +158,14 @@ def check_class_targets(
         For labels that differ inside a group where they may not, shares that do not add up, or
         fewer than two classes.
     """
-    if loss.target_kind == "share" and is_table(y):
+    y_row: NDArray[Any]
+    if loss.target_kind == "report":
+        require_y(estimator, y)
+        rows = check_features(estimator, X)
+        encoded = check_groups(groups, _num_samples(rows))
+        y_row, classes = check_reports(y, encoded), np.array([0, 1])
+        remember_features(estimator, X)
+    elif loss.target_kind == "share" and is_table(y):
         shares = check_shares(estimator, X, y, groups)
         rows, encoded, classes = shares.X, shares.groups, shares.classes
         y_row = encoded.spread(class_shares(y, encoded)[0])
@@ -134,6 +182,44 @@ def check_class_targets(
     return GroupTargets(rows, y_row, encoded, check_weights(sample_weight, rows), classes)
 
 
+def check_reports(y: ArrayLike, groups: Groups) -> NDArray[np.float64]:
+    """The ends of what is reported of each row's group, (n_rows, 2); NaN where nothing is.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, 2)
+        A number, or the ends of a range, repeated on the group's rows.
+
+    Raises
+    ------
+    GroupDataError
+        Where the rows of a group do not agree, or it is neither.
+    """
+    with expecting("y", "reported counts"):
+        told = np.asarray(y, dtype=float)
+    if len(told) != groups.n_rows or told.ndim > 2 or (told.ndim == 2 and told.shape[1] != 2):
+        raise GroupDataError(
+            f"y must hold a reported count per row, or the ends of its range: got shape "
+            f"{told.shape} for {groups.n_rows} rows"
+        )
+    told = np.column_stack([told, told]) if told.ndim == 1 else told
+    return _same_on_rows(told, groups)
+
+
+def _same_on_rows(told: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    """A table of numbers, NaN among them, that all rows of a group agree on."""
+    first = told[groups.first_rows][groups.codes]
+    differs = ~((told == first) | (np.isnan(told) & np.isnan(first)))
+    if differs.any():
+        row, column = np.argwhere(differs)[0]
+        raise GroupDataError(
+            f"y must be the same on every row of a group; group "
+            f"{show(groups.names[groups.codes[row]])} holds {show(first[row, column])} and "
+            f"{show(told[row, column])}"
+        )
+    return told
+
+
 def check_number_targets(
     estimator: BaseEstimator,
     X: MatrixLike,
@@ -141,9 +227,12 @@ def check_number_targets(
     groups: Ids,
     sample_weight: ArrayLike | None,
     target: str,
+    loss: GroupLoss,
 ) -> GroupTargets:
-    """Check training data of a regressor; ``y_row`` holds the groups' means."""
+    """Check training data of a regressor; ``y_row`` holds the groups' means, or their times."""
     data = check_totals(estimator, X, y, groups, target=target)
+    if loss.target_kind == "time":
+        data.groups.one_per_group(data.y_row)
     mean_row = data.groups.spread(data.mean_group)
     return GroupTargets(data.X, mean_row, data.groups, check_weights(sample_weight, data.X))
 
@@ -164,6 +253,8 @@ def check_known_targets(
     rows = check_rows(estimator, X)
     encoded = check_groups(groups, _num_samples(rows), name="groups_val")
     if classes is None:
+        if loss.target_kind == "time":
+            encoded.one_per_group(np.asarray(y))
         return GroupTargets(rows, mean_of_rows(y, encoded, target), encoded)
     return GroupTargets(rows, known_codes(y, encoded, loss, classes), encoded, classes=classes)
 
@@ -171,10 +262,16 @@ def check_known_targets(
 def codes_and_classes(
     y: ArrayLike, groups: Groups, loss: GroupLoss
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Class codes of the rows (or a table of shares) and the classes.
+    """Class codes of the rows (or a table of shares, or of reports) and the classes.
 
     For labels that belong to groups the group's rows must agree.
     """
+    if loss.target_kind == "report":
+        return check_reports(y, groups), np.array([0, 1])
+    if loss.target_kind == "labels":
+        with expecting("y", "a table of labels that are 0, 1 or missing"):
+            table = np.asarray(y, dtype=float).reshape(groups.n_rows, -1)
+        return _same_on_rows(table, groups), np.arange(table.shape[1])
     if loss.target_kind == "share" and is_table(y):
         shares_group, classes = class_shares(y, groups)
         return groups.spread(shares_group), classes
@@ -189,6 +286,8 @@ def known_codes(
     y: ArrayLike, groups: Groups, loss: GroupLoss, classes: NDArray[Any]
 ) -> NDArray[Any]:
     """Class codes of the rows (or a table of shares) for data other than the training data."""
+    if loss.target_kind == "report":
+        return check_reports(y, groups)
     if loss.target_kind == "share" and is_table(y):
         return groups.spread(class_shares(y, groups, classes=classes)[0])
     if loss.target_kind == "label":

@@ -62,6 +62,29 @@ def test_one_worker_is_no_exception(one_worker, coarse, loss, cut, apart):
     assert apart(many.estimator_, one, X) <= 3e-7
 
 
+@pytest.mark.parametrize("loss", ["poisson", "negative_binomial", "absolute_error"])
+def test_counts_and_medians(client, coarse, loss, cut, apart):
+    X, _, groups = coarse()
+    encoded = Groups(groups)
+    y = encoded.spread(encoded.sum(np.abs(np.nan_to_num(X[:, 1])).astype(int)))
+    settings = GroupBoostRegressor(
+        "total", loss=loss, trees=HistTrees(n_jobs=1), engine="xgboost", n_estimators=8
+    )
+    one = clone(settings).fit(X, y, groups=groups)
+    many = DaskGroupBoostRegressor(settings, client=client)
+    many.fit(cut(X, 4), cut(y, 4), groups=cut(groups, 4))
+    np.testing.assert_allclose(many.estimator_.predict(X), one.predict(X), rtol=1e-5)
+
+
+def test_losses_that_need_all_groups_on_one_machine_say_so(client, coarse, cut):
+    X, y, groups = (cut(values, 2) for values in coarse())
+    with pytest.raises(ValueError, match="on one machine"):
+        DaskGroupBoostClassifier(booster("ordinal"), client=client).fit(X, y, groups=groups)
+    cox = GroupBoostRegressor(loss="cox", engine="xgboost")
+    with pytest.raises(ValueError, match="on one machine"):
+        DaskGroupBoostRegressor(cox, client=client).fit(X, y, groups=groups)
+
+
 @pytest.mark.parametrize(("target", "delta"), [("mean", 2.0), ("total", None)])
 def test_means_and_totals(client, coarse, target, delta, cut, apart):
     X, _, groups = coarse()

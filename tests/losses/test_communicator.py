@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from groupwise import Groups
-from groupwise.losses import LOSSES, GroupMeanLoss, get_loss
+from groupwise.losses import LOSSES, NUMBER_LOSSES, GroupMeanLoss, get_loss, get_number_loss
 from groupwise.losses.median import weighted_median
 
 
@@ -62,8 +62,10 @@ def three_machines(n_groups=30, n_classes=2, seed=0):
     return group, score, weight, machine
 
 
-TWO = [(name, 2) for name in (*LOSSES, "mean", "huber")]
-THREE = [(name, 3) for name in LOSSES if not get_loss(name).binary]
+CLASSES = [name for name in LOSSES if get_loss(name).on_machines]
+NUMBERS = [name for name in NUMBER_LOSSES if get_number_loss(name).on_machines]
+TWO = [(name, 2) for name in (*CLASSES, *NUMBERS, "huber")]
+THREE = [(name, 3) for name in CLASSES if not get_loss(name).binary]
 
 
 @pytest.mark.parametrize(("name", "n_classes"), [*TWO, *THREE])
@@ -71,8 +73,9 @@ def test_parts_of_a_loss_make_the_whole(name, n_classes):
     group, score, weight, machine = three_machines(n_classes=n_classes)
     rng = np.random.default_rng(1)
     n_groups = len(machine)
-    if name in ("mean", "huber"):
-        loss, target = GroupMeanLoss(None if name == "mean" else 0.3), rng.normal(size=n_groups)
+    if name in (*NUMBERS, "huber"):
+        loss = GroupMeanLoss(0.3) if name == "huber" else get_number_loss(name)
+        target = rng.integers(0, 5, n_groups) / Groups(group).sizes
     else:
         loss = get_loss(name)
         target = rng.integers(0, n_classes, n_groups)

@@ -9,16 +9,23 @@ from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 from groupwise.losses import (
     LOSSES,
+    NUMBER_LOSSES,
     CountLikelihoodLoss,
+    CoxLoss,
     GroupLoss,
     GroupMeanLoss,
+    GroupQuantileLoss,
     MajorityLoss,
+    NegativeBinomialTotalLoss,
     NoisyOrLoss,
+    OrdinalLoss,
+    PoissonTotalLoss,
     SessionLoss,
     SessionSoftmaxLoss,
     ShareLoss,
     SmoothMaxLoss,
     get_loss,
+    get_number_loss,
 )
 from groupwise.rules import Rule
 
@@ -38,7 +45,17 @@ CASES = [
     (ShareLoss(), 3),
     (GroupMeanLoss(), 1),
     (GroupMeanLoss(delta=0.5), 1),
+    (GroupQuantileLoss(0.8), 1),
+    (PoissonTotalLoss(), 1),
+    (NegativeBinomialTotalLoss(0.3), 1),
+    (NegativeBinomialTotalLoss(), 1),
+    (OrdinalLoss(), 3),
+    (OrdinalLoss(2.0), 4),
+    (OrdinalLoss(), 2),
+    (CoxLoss(), 1),
+    (CoxLoss(2.0), 1),
 ]
+COUNTS = PoissonTotalLoss | NegativeBinomialTotalLoss
 IDS = [f"{loss!r}-{n_classes}" for loss, n_classes in CASES]
 every_loss = pytest.mark.parametrize(("loss", "n_classes"), CASES, ids=IDS)
 
@@ -47,13 +64,17 @@ def problem(loss: GroupLoss, n_classes: int, seed: int, *, n_groups=7, n_rows=40
     rng = np.random.default_rng(seed)
     ids = np.concatenate([np.arange(n_groups), rng.integers(n_groups, size=n_rows - n_groups)])
     groups = Groups(rng.permutation(ids))
-    if loss.target_kind == "number":
+    if isinstance(loss, COUNTS):
+        target = rng.poisson(groups.sizes) / groups.sizes
+    elif loss.target_kind == "number":
         target = rng.normal(size=n_groups)
+    elif loss.target_kind == "time":  # some tied, some not observed
+        target = rng.integers(1, 6, n_groups) * rng.choice([1.0, 1.0, -1.0], n_groups)
     elif loss.target_kind == "label":
         target = rng.permutation(np.arange(n_groups) % n_classes)
     else:
         target = groups.mean(np.eye(n_classes)[rng.integers(n_classes, size=n_rows)])
-    shape = n_rows if n_classes <= 2 else (n_rows, n_classes)
+    shape = n_rows if n_classes <= 2 or loss.one_score else (n_rows, n_classes)
     return groups, target, scale * rng.normal(size=shape), rng
 
 
@@ -224,7 +245,11 @@ def test_a_group_of_weight_two_is_the_group_twice(loss, n_classes):
 
 @pytest.mark.parametrize(
     ("loss", "n_classes"),
-    [case for case in CASES if not isinstance(case[0], CountLikelihoodLoss | NoisyOrLoss)],
+    [
+        case
+        for case in CASES
+        if not isinstance(case[0], CountLikelihoodLoss | NoisyOrLoss | NegativeBinomialTotalLoss)
+    ],
 )
 def test_a_row_of_weight_two_is_the_row_twice(loss, n_classes):
     """Inside its group, with the group's weight held equal: losses that see rows through means."""
@@ -236,7 +261,8 @@ def test_a_row_of_weight_two_is_the_row_twice(loss, n_classes):
     weight[row] = 2.0
     doubled = loss.bind(target, Groups(np.append(groups.codes, group)), n_classes=n_classes)
     # losses of the groups' own level are not multiplied by the number of rows
-    level = size / (size + 1) if isinstance(loss, SmoothMaxLoss) else 1.0
+    of_groups = isinstance(loss, SmoothMaxLoss | OrdinalLoss | CoxLoss)
+    level = size / (size + 1) if of_groups else 1.0
     weight[groups.codes == group] *= level
     weighted = loss.bind(target, groups, n_classes=n_classes, weight_row=weight)
     assert np.isclose(
@@ -246,17 +272,17 @@ def test_a_row_of_weight_two_is_the_row_twice(loss, n_classes):
 
 @every_loss
 def test_init_score_is_the_best_constant(loss, n_classes):
-    if loss == GroupMeanLoss(delta=0.5):
-        pytest.skip("starts from the median, which is only near the best constant")
+    if loss == GroupMeanLoss(delta=0.5) or isinstance(loss, GroupQuantileLoss):
+        pytest.skip("starts from a quantile, which is only near the best constant")
     bound, score, rng = bind(loss, n_classes, 11, True, n_groups=12)
     if isinstance(loss, NoisyOrLoss):
         bound, score, rng = bind(loss, n_classes, 11, False, n_groups=12)
     start = bound.init_score()
-    constant = np.zeros(score.shape) + (start if n_classes > 2 else start[0])
+    constant = np.zeros(score.shape) + (start if len(start) > 1 else start[0])
     best = bound.value(constant)
     for _ in range(20):
         other = 0.05 * rng.normal(size=len(start))
-        assert best <= bound.value(constant + (other if n_classes > 2 else other[0])) + 1e-7
+        assert best <= bound.value(constant + (other if len(start) > 1 else other[0])) + 1e-7
 
 
 @pytest.mark.parametrize("n_classes", [3, 4])
@@ -342,7 +368,159 @@ def test_single_rows_regression_is_least_squares():
     assert np.allclose(bound.init_score(), y.mean())
 
 
+# The parents as statsmodels 0.15.0 fits them to these rows (GLM with exposure, OrderedModel, PHReg
+# with Breslow's ties); the loss must be flat there, and its value theirs.
+
+NUMBER = np.arange(24)
+FEATURES = np.column_stack([np.sin(1.7 * NUMBER), np.cos(0.9 * NUMBER)])
+ALONE = Groups.singletons(24)
+
+
+def slope(bound, score):
+    return bound.gradient(score) @ FEATURES
+
+
+@pytest.mark.parametrize(
+    ("loss", "start", "plane"),
+    [
+        (PoissonTotalLoss(), 0.35482214588046623, [0.19687811763124524, -0.40068691249374633]),
+        (
+            NegativeBinomialTotalLoss(0.5),
+            0.4496929717622272,
+            [0.18239788094242915, -0.4864072465509891],
+        ),
+    ],
+)
+def test_single_rows_are_regression_of_counts_with_exposure(loss, start, plane):
+    exposure = 1.0 + NUMBER % 3
+    bound = loss.bind((3.0 * NUMBER) % 7, ALONE).with_offset(np.log(exposure))
+    score = start + FEATURES @ plane
+    np.testing.assert_allclose(slope(bound, score), 0.0, atol=1e-6)
+    np.testing.assert_allclose(bound.gradient(score).sum(), 0.0, atol=1e-6)
+    mean = exposure * np.exp(score)
+    dispersion = getattr(loss, "dispersion", 0.0)
+    np.testing.assert_allclose(bound.curvature(score), mean * (
+        (1.0 + dispersion * ((3.0 * NUMBER) % 7)) / (1.0 + dispersion * mean) ** 2
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("sharpness", [0.0, 3.0])
+def test_single_rows_are_proportional_odds(sharpness):
+    grade = (5 * NUMBER + NUMBER // 4) % 3
+    bound = OrdinalLoss(sharpness).bind(grade, ALONE, n_classes=3)
+    score = FEATURES @ [-0.8330386484489232, 0.1783849841595543]
+    assert np.isclose(bound.value(score), 23.826881367681054)
+    np.testing.assert_allclose(slope(bound, score), 0.0, atol=1e-5)
+    fitted = bound.learned(OrdinalLoss(sharpness), score)
+    assert np.allclose(fitted.thresholds_, [0.07826301688084847, 1.2623106174954362], atol=1e-5)
+    assert np.isclose(-np.log(fitted.proba(score)[NUMBER, grade]).sum(), bound.value(score))
+    assert np.allclose(fitted.proba(score), fitted.proba_groups(score, ALONE))
+
+
+@pytest.mark.parametrize("sharpness", [0.0, 3.0])
+def test_single_rows_are_cox_regression(sharpness):
+    time = (1.0 + (7 * NUMBER) % 11) * np.where(NUMBER % 4 == 0, -1.0, 1.0)
+    bound = CoxLoss(sharpness).bind(time, ALONE)
+    score = FEATURES @ [0.1238563562755596, -0.0006945684310920421]
+    assert np.isclose(bound.value(score) + 18 * np.log(24), 41.24083498361206)
+    np.testing.assert_allclose(slope(bound, score), 0.0, atol=1e-6)
+
+
 # Values by hand and against other formulations.
+
+
+def test_poisson_totals_by_hand():
+    # rates 1, 3 (twice exposed) and 2; totals 4 and 0: 7 - 4 log 7 + 2, and 4 log 2 of the constant
+    bound = PoissonTotalLoss().bind(np.array([2.0, 0.0]), Groups([0, 0, 1]))
+    bound.with_offset(np.log([1.0, 2.0, 1.0]))
+    score = np.log([1.0, 3.0, 2.0])
+    assert np.isclose(bound.value(score), 7 - 4 * np.log(7 / 2) + 2)
+    assert np.allclose(bound.gradient(score), [1 - 4 / 7, 6 - 24 / 7, 2.0])
+    assert np.allclose(bound.curvature(score), [1.0, 6.0, 2.0])
+    assert np.isclose(bound.init_score()[0], np.log(4 / 4))
+
+
+def test_dispersion_by_moments_by_hand():
+    # totals 0, 4, 2 of one row each: mean 2, squares 4, 4, 0 less 2 each: 2 / 12
+    bound = NegativeBinomialTotalLoss().bind(np.array([0.0, 4.0, 2.0]), Groups([0, 1, 2]))
+    assert np.isclose(bound.dispersion, 2 / 12)
+    assert np.isclose(bound.init_score()[0], np.log(2.0), atol=1e-6)
+
+
+def test_little_dispersion_is_poisson():
+    groups, mean, score, _ = problem(PoissonTotalLoss(), 1, 0)
+    poisson = PoissonTotalLoss().bind(mean, groups)
+    other = NegativeBinomialTotalLoss(1e-9).bind(mean, groups)
+    for ours, theirs in zip(
+        poisson.gradient_and_curvature(score), other.gradient_and_curvature(score), strict=True
+    ):
+        assert np.allclose(ours, theirs, rtol=1e-5)
+
+
+def test_quantile_loss_is_the_pinball_but_for_its_corner():
+    groups, mean, score, _ = problem(GroupQuantileLoss(), 1, 0)
+    left = mean - groups.mean(score)
+    pinball = groups.sizes @ np.maximum(0.8 * left, -0.2 * left)
+    bound = GroupQuantileLoss(0.8).bind(mean, groups)
+    assert pinball > bound.value(score) > 0.9 * pinball
+    assert bound.corner < 0.02
+
+
+def test_quantile_bound_holds_for_long_steps():
+    bound, score, rng = bind(GroupQuantileLoss(0.3), 1, 0, True)
+    value, (gradient, curvature) = bound.value(score), bound.gradient_and_curvature(score)
+    for _ in range(100):
+        step = rng.uniform(0.1, 3.0) * rng.normal(size=score.shape)
+        above = value + gradient @ step + 0.5 * curvature @ step**2
+        assert bound.value(score + step) <= above + 1e-9
+
+
+@pytest.mark.parametrize("loss", [OrdinalLoss(), CoxLoss()])
+def test_a_constant_does_not_matter_to_what_is_relative(loss):
+    bound, score, _ = bind(loss, 3 if loss.one_score else 1, 0)
+    assert np.isclose(bound.value(score), bound.value(score + 7.0))
+    assert np.allclose(bound.gradient(score).sum(), 0.0, atol=1e-8)
+
+
+def test_ordinal_of_two_classes_is_logistic_with_a_free_constant():
+    groups, y, score, _ = problem(OrdinalLoss(), 2, 0)
+    bound = OrdinalLoss().bind(y, groups, n_classes=2)
+    score_group = groups.mean(score)
+    fitted = bound.learned(OrdinalLoss(), score)
+    p = expit(score_group - fitted.thresholds_[0])
+    assert np.isclose(p.sum(), y.sum())  # what the best constant makes of it
+    assert np.allclose(bound.gradient(score), ((p - y) / groups.sizes)[groups.codes])
+
+
+def test_held_out_grades_are_judged_by_the_thresholds_of_training():
+    bound, score, _ = bind(OrdinalLoss(), 3, 0)
+    held = OrdinalLoss().bind(np.array([0, 0]), Groups([0, 1]), n_classes=3).follow(bound)
+    bound.value(score)
+    fitted = bound.learned(OrdinalLoss(), score)
+    expected = -np.log(fitted.proba(np.array([0.5, -1.0]))[:, 0]).sum()
+    assert np.isclose(held.value(np.array([0.5, -1.0])), expected)
+    with pytest.raises(GroupDataError, match="number 1 of 3 has none"):
+        OrdinalLoss().bind(np.array([0, 2]), Groups([0, 1]), n_classes=3).value(np.zeros(2))
+
+
+def test_cox_by_hand_with_a_tie():
+    # events at 1 (both of the first two) and a third that outlives them: 2 log(6) - log 1 - log 2
+    bound = CoxLoss().bind(np.array([1.0, 1.0, -1.0]), Groups([0, 1, 2]))
+    score = np.log([1.0, 2.0, 3.0])
+    assert np.isclose(bound.value(score), 2 * np.log(6 / 3) - np.log(2))
+    assert np.allclose(bound.gradient(score), [2 / 6 - 1, 4 / 6 - 1, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("loss", "target", "match"),
+    [
+        (PoissonTotalLoss(), [1.0, -2.0], "group 1 holds -2"),
+        (CoxLoss(), [3.0, 0.0], "group 1 holds 0"),
+    ],
+)
+def test_targets_that_have_no_meaning(loss, target, match):
+    with pytest.raises(GroupDataError, match=match):
+        loss.bind(np.array(target), Groups([0, 1]))
 
 
 @pytest.mark.parametrize("gamma", [0.0, 4.0])
@@ -436,6 +614,15 @@ def test_names(name):
     assert get_loss(loss) is loss
 
 
+@pytest.mark.parametrize("name", NUMBER_LOSSES)
+def test_names_of_losses_of_numbers(name):
+    loss = get_number_loss(name)
+    assert type(loss) is NUMBER_LOSSES[name]
+    assert get_number_loss(loss) == loss
+    with pytest.raises(ValueError, match="loss must be one of"):
+        get_number_loss(MajorityLoss())
+
+
 @pytest.mark.parametrize("loss", ["hinge", None, MajorityLoss])
 def test_unknown_name(loss):
     with pytest.raises(ValueError, match="loss must be one of"):
@@ -450,6 +637,10 @@ def test_unknown_name(loss):
         SessionSoftmaxLoss(np.nan),
         SmoothMaxLoss(0.0),
         GroupMeanLoss(0.0),
+        GroupQuantileLoss(1.0),
+        NegativeBinomialTotalLoss(0.0),
+        OrdinalLoss(-1.0),
+        CoxLoss(np.inf),
         MajorityLoss().set_params(gamma="much"),
     ],
     ids=repr,

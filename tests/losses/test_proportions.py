@@ -160,3 +160,20 @@ def test_counts_take_no_weights_inside_a_group():
         CountLikelihoodLoss().bind(
             np.array([[0.5, 0.5]]), Groups([0, 0]), weight_row=np.array([1.0, 2.0])
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [0.1, 2.0, 8.0])
+def test_expectations_from_odds_are_those_from_shifted_probabilities(dtype, scale):
+    rng = np.random.default_rng(int(10 * scale))
+    groups = Groups(np.repeat(np.arange(60), rng.integers(1, 40, 60)))
+    score = (scale * rng.normal(size=groups.n_rows)).astype(dtype)
+    layout = GroupedLayout(groups)
+    count = groups.sum((rng.uniform(size=groups.n_rows) < rng.uniform()).astype(float))
+    sums = PoissonBinomial(count, layout)
+    assert sums._is_moderate(score)
+    found = sums.expectation(score)
+    assert found.dtype == dtype
+    exact = sums._given(score.astype(float))[2]
+    np.testing.assert_allclose(found, exact, atol=3e-6 if dtype == np.float32 else 1e-12)
+    assert not sums._is_moderate(1e3 * score)

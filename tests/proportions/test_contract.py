@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from groupwise.datasets.aggregates import make_aggregates
 from groupwise.exceptions import EqualSharesWarning
 from groupwise.proportions import (
+    AlternatingMeanMapClassifier,
     EasyLLPClassifier,
     GraphAOCClassifier,
     GroupMeansClassifier,
@@ -39,6 +40,7 @@ CLASSIFIERS = [
     KernelCountClassifier(alphas=(0.1,), cv=2, widths=(1.0,), rhos=(0.0,)),
     MeanMapClassifier(),
     LaplacianMeanMapClassifier(),
+    AlternatingMeanMapClassifier(),
     EasyLLPClassifier(),
     GraphAOCClassifier(),
     GroupMeansClassifier(),

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from groupwise.kernels import LandmarkFeatures
 from groupwise.proportions import (
+    AlternatingMeanMapClassifier,
     EasyLLPClassifier,
     LaplacianMeanMapClassifier,
     MeanMapClassifier,
@@ -20,7 +21,13 @@ from groupwise.proportions.mean_operator import fit_logistic
 
 
 @pytest.mark.parametrize(
-    "model", [MeanMapClassifier, EasyLLPClassifier, LaplacianMeanMapClassifier]
+    "model",
+    [
+        MeanMapClassifier,
+        EasyLLPClassifier,
+        LaplacianMeanMapClassifier,
+        AlternatingMeanMapClassifier,
+    ],
 )
 def test_mean_operators_of_groups_of_one_are_logistic_regression(model, iris):
     options = {"graph_weight": 1e-7} if model is LaplacianMeanMapClassifier else {}
@@ -78,3 +85,25 @@ def test_mean_operator_parameters_are_checked(blobs):
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(blobs.X, blobs.y, groups=blobs.groups)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_alternation_falls_and_its_labels_have_the_counts(iris, n_classes):
+    rows = iris.y_row < n_classes
+    X, y = iris.X[rows], iris.y_row[rows]
+    groups = np.arange(len(y)) % 8
+    clf = AlternatingMeanMapClassifier(C=0.1).fit(X, y, groups=groups)
+    assert (np.diff(clf.history_["value"]) <= 1e-9).all()
+    assert clf.n_iter_ < clf.max_iter  # the labels stay
+    again = clf.predict_transductive()
+    for group in range(8):
+        assert np.array_equal(
+            np.bincount(again[groups == group], minlength=n_classes),
+            np.bincount(y[groups == group], minlength=n_classes),
+        )
+    # where the labels stay, the scores are those of logistic regression on them
+    phi = LandmarkFeatures.fit(clf.function_.kernel, X).transform(X)
+    # which has one plane for two classes: half the penalty of two that differ by it
+    C = 0.2 if n_classes == 2 else 0.1
+    parent = LogisticRegression(C=C, tol=1e-8, max_iter=5000).fit(phi, again)
+    np.testing.assert_allclose(clf.predict_proba(X), parent.predict_proba(phi), atol=2e-3)

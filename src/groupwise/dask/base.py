@@ -32,7 +32,7 @@ from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
 from groupwise.losses import GroupLoss
 
-__all__ = ["BaseDaskGroupBoost", "Model", "TargetReader"]
+__all__ = ["BaseDaskGroupBoost", "Model", "TargetReader", "on_machines"]
 
 Model = Any  # a GroupBoostClassifier or a GroupBoostRegressor
 
@@ -235,6 +235,13 @@ class BaseDaskGroupBoost(BaseEstimator):
     def _fitted(self) -> Model:
         check_is_fitted(self, "estimator_")
         return self.estimator_
+
+
+def on_machines(loss: GroupLoss) -> GroupLoss:
+    """The loss, if its groups may lie on several machines."""
+    if not loss.on_machines:
+        raise ValueError(f"{loss!r} needs all groups on one machine")
+    return loss
 
 
 def _settings(model: Model) -> dict[str, str]:

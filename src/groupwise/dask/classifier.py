@@ -11,7 +11,7 @@ from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
-from groupwise.dask.base import BaseDaskGroupBoost, TargetReader
+from groupwise.dask.base import BaseDaskGroupBoost, TargetReader, on_machines
 from groupwise.dask.inputs import DelayedRows
 from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
@@ -107,7 +107,7 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
         loss = clone(get_loss(model.loss))
         loss.check_parameters()
         resolve_rule(model.rule, loss)
-        return loss
+        return on_machines(loss)
 
     def _n_classes(self, model: GroupBoostClassifier) -> int:
         return len(model.classes_)

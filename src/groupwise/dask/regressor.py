@@ -10,14 +10,14 @@ from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from groupwise.dask.base import BaseDaskGroupBoost, TargetReader
+from groupwise.dask.base import BaseDaskGroupBoost, TargetReader, on_machines
 from groupwise.dask.inputs import DelayedRows
 from groupwise.dask.predict import by_group, by_row
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostRegressor
-from groupwise.gbdt.regressor import get_number_loss
+from groupwise.gbdt.regressor import resolve_number_loss
 from groupwise.groups import Groups, show
-from groupwise.inputs import check_choice, group_means, group_numbers, group_totals
+from groupwise.inputs import group_means, group_numbers, group_totals
 from groupwise.losses import GroupLoss
 from groupwise.targets import mean_of_rows
 
@@ -65,10 +65,7 @@ class DaskGroupBoostRegressor(RegressorMixin, BaseDaskGroupBoost):
         return GroupBoostRegressor(engine="xgboost")
 
     def _resolve_loss(self, model: GroupBoostRegressor) -> GroupLoss:
-        check_choice("target", model.target, ("mean", "total"))
-        loss = get_number_loss(model.loss)
-        loss.check_parameters()
-        return loss
+        return on_machines(resolve_number_loss(model))
 
     def _n_classes(self, model: GroupBoostRegressor) -> int:
         return 2  # one score, as two classes have

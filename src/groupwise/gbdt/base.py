@@ -118,12 +118,13 @@ class BaseGroupBoost(GroupMixin):
         validation: tuple[MatrixLike | None, ArrayLike | None, Ids],
         init_model: "BaseGroupBoost | None",
         callbacks: Sequence[Callback] | None,
+        exposures: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     ) -> None:
         """Check the data, boost, and store the trees."""
         check_parameters(self)
         loss = self._resolve_loss()
         X, groups = self._groups_to_fit(X, groups)
-        data = self._training_targets(X, y, groups, sample_weight, loss)
+        data = self._training_targets(X, y, groups, sample_weight, loss).exposed(exposures[0], loss)
         self._remember_groups(groups, data.groups)
         if data.classes is not None:
             self.classes_ = data.classes
@@ -132,6 +133,7 @@ class BaseGroupBoost(GroupMixin):
         if X_val is not None:
             X_val, groups_val = split_column(X_val, self.group_column, groups_val)
             held = self._validation_targets(X_val, y_val, groups_val, loss)
+            held = held.exposed(exposures[1], loss)
         self._boost(data.with_weight(), held, loss, init_model, callbacks or ())
 
     def _boost(
@@ -152,7 +154,8 @@ class BaseGroupBoost(GroupMixin):
         validation = None
         if held is not None:
             rows = engine.prepare(held.X, options)
-            validation = ValidationSet(rows, held.bind(loss), before.score(held.X))
+            held_bound = held.bind(loss).follow(bound)
+            validation = ValidationSet(rows, held_bound, before.score(held.X))
         monitor = Monitor(
             validation=validation,
             n_iter_no_change=self.n_iter_no_change if self.early_stopping else None,
@@ -161,7 +164,10 @@ class BaseGroupBoost(GroupMixin):
         )
         run = engine.start(data.X, options, before.score(data.X))
         n_kept = boost(run, GroupObjective(bound, self.engine), self.n_estimators, monitor)
-        self._store(loss, before.extended(run.model(n_kept)), monitor.history)
+        ensemble = before.extended(run.model(n_kept))
+        if loss.one_score:
+            loss = bound.learned(loss, ensemble.score(data.X))
+        self._store(loss, ensemble, monitor.history)
 
     def _split(
         self, data: GroupTargets, loss: GroupLoss, rng: np.random.RandomState

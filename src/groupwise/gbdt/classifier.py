@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
@@ -51,6 +52,12 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         - ``"proportions"``, ``"proportions_squared"``: how many rows each class has; likelihood of
           the counts or squared error of the shares
           (:class:`~groupwise.losses.CountLikelihoodLoss`, :class:`~groupwise.losses.ShareLoss`).
+        - ``"reported_counts"``: how many rows have the second class, as it was reported: with
+          noise, rounded, left out where small, or as a range
+          (:class:`~groupwise.losses.ReportedCountLoss`). The classes are 0 and 1.
+        - ``"ordinal"``: the group's grade, classes in their sorted order; proportional odds of the
+          mean score or, ``OrdinalLoss(sharpness=2)``, of a smooth largest one
+          (:class:`~groupwise.losses.OrdinalLoss`). Rows have one score, however many grades.
     trees : HistTrees, default=None
         How deep, how large and on which part of the data trees are grown; ``None`` for
         :class:`~groupwise.boosting.HistTrees` as it is. Searches reach into it by
@@ -144,6 +151,11 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
 
     def _resolve_loss(self) -> GroupLoss:
         loss = copy(get_loss(self.loss))
+        if loss.target_kind == "labels":
+            raise ValueError(
+                f"{loss!r} is of several labels per group: fit one classifier per label, or give "
+                "groupwise.gbdt.objective to the engine"
+            )
         loss.check_parameters()
         resolve_rule(self.rule, loss)
         return loss
@@ -190,7 +202,8 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         y : array-like of shape (n_rows,) or (n_rows, n_classes)
             Majority and presence: the group's label on each of its rows. Proportions: labels of
             rows, of which only the number per group is used; or a table of the classes' shares or
-            counts in the group, repeated on its rows (a DataFrame names the classes).
+            counts in the group, repeated on its rows (a DataFrame names the classes). Reported
+            counts: the number, NaN where there is none, or two columns with the ends of a range.
         groups : array-like of shape (n_rows,), default=None
             ``None``: each row is a group, which makes every loss its classical parent.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -235,7 +248,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         target = self._true_groups(y, encoded)
         for score_row in self.ensemble_.staged_score(rows):
             proba_group = combine_scores(score_row, encoded, self.loss_, self.rule_)
-            yield float(score_by_group(proba_group, target).mean())
+            yield _mean_of_known(score_by_group(proba_group, target))
 
     def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
         r"""How well groups are predicted.
@@ -253,20 +266,30 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
             Majority and presence: share of groups whose class is predicted right. Proportions: one
             less the mean over groups of the total variation distance
             :math:`\tfrac12 \sum_k |\hat t_k - t_k|` between predicted and true shares (for two
-            classes, one less the mean absolute error); 1 is perfect.
+            classes, one less the mean absolute error); 1 is perfect. Reported counts: the same
+            against what is reported, over the groups of which something is.
         """
         return super().score(X, y, groups)
 
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
         target = self._true_groups(y, predictions.groups)
-        return float(score_by_group(predictions.proba_group, target).mean())
+        return _mean_of_known(score_by_group(predictions.proba_group, target))
 
     def _true_groups(self, y: ArrayLike, groups: Groups) -> NDArray[Any]:
         y_row = known_codes(y, groups, self.loss_, self.classes_)
-        return group_target(self.loss_, y_row, groups, len(self.classes_))
+        target = group_target(self.loss_, y_row, groups, len(self.classes_))
+        if self.loss_.target_kind != "report":
+            return target
+        share = np.clip(target.mean(axis=1) / groups.sizes, 0.0, 1.0)  # the middle of the range
+        return np.column_stack([1.0 - share, share])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
         tags.classifier_tags.multi_class = not getattr(loss, "binary", False)
         return tags
+
+
+def _mean_of_known(score_group: NDArray[Any]) -> float:
+    """Over groups of which something is reported."""
+    return float(score_group[~np.isnan(score_group)].mean())

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from groupwise._typing import Ids
 from groupwise.gbdt.rounds import GroupObjective
 from groupwise.inputs import check_groups
-from groupwise.losses import GroupLoss, GroupMeanLoss, get_loss
+from groupwise.losses import NUMBER_LOSSES, GroupLoss, GroupMeanLoss, get_loss, get_number_loss
 from groupwise.targets import codes_and_classes, group_target, mean_of_rows
 
 __all__ = ["objective"]
@@ -25,9 +25,11 @@ def objective(
     Parameters
     ----------
     loss : {"majority", "majority_softmax", "presence", "presence_lse", "proportions", \
-"proportions_squared", "mean", "total"} or GroupLoss
-        ``"mean"`` and ``"total"`` are for regression: ``y`` holds the group's number. For an
-        object of :class:`~groupwise.losses.GroupMeanLoss` it is the mean.
+"proportions_squared", "reported_counts", "ordinal", "mean", "total", "absolute_error", "poisson", \
+"negative_binomial", "cox"} or GroupLoss
+        ``"mean"`` and those after it are for regression: ``y`` holds the group's number, which is
+        the group's mean but for ``"total"``. With
+        :class:`~groupwise.losses.PresenceLabelsLoss` it holds a table of labels.
     groups : array-like of shape (n_rows,)
         In the row order of the engine's data.
     y : array-like of shape (n_rows,) or (n_rows, n_classes)
@@ -56,9 +58,15 @@ def objective(
     encoded = check_groups(groups, len(y_row))
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
     is_mean_or_total = isinstance(loss, str) and loss in ("mean", "total")
-    recipe = GroupMeanLoss() if is_mean_or_total else get_loss(loss)
+    recipe: GroupLoss
+    if is_mean_or_total:
+        recipe = GroupMeanLoss()
+    elif isinstance(loss, str) and loss in NUMBER_LOSSES:
+        recipe = get_number_loss(loss)
+    else:
+        recipe = get_loss(loss)
     n_classes = 2
-    if recipe.target_kind == "number":
+    if recipe.target_kind in ("number", "time"):
         codes = mean_of_rows(y_row, encoded, "total" if loss == "total" else "mean")
     else:
         codes, classes = codes_and_classes(y, encoded, recipe)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
@@ -12,15 +11,21 @@ from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice
-from groupwise.losses import GroupLoss, GroupMeanLoss
-from groupwise.targets import GroupTargets, check_known_targets, check_number_targets
+from groupwise.inputs import check_choice, group_numbers
+from groupwise.losses import GroupLoss, NumberLoss, get_number_loss
+from groupwise.metrics import concordance
+from groupwise.targets import (
+    GroupTargets,
+    check_exposure,
+    check_known_targets,
+    check_number_targets,
+)
 
-__all__ = ["GroupBoostRegressor", "get_number_loss"]
+__all__ = ["GroupBoostRegressor", "resolve_number_loss"]
 
 
 class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
-    r"""Gradient boosting on known means or totals of groups.
+    r"""Gradient boosting on known means, totals, counts or survival times of groups.
 
     Rows have numbers that nobody saw; of each group their mean or their total is known. The trees
     give every row a number, by squared error of the groups' means times the groups' sizes
@@ -30,9 +35,19 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
     ----------
     target : {"mean", "total"}, default="mean"
         What ``y`` says of a group, and what :meth:`predict_groups` predicts.
-    loss : {"squared_error"} or GroupMeanLoss, default="squared_error"
-        ``GroupMeanLoss(delta=2.0)`` counts errors of a group's mean beyond 2 linearly (Huber's
-        loss); searches reach it by ``loss__delta``.
+    loss : str or NumberLoss, default="squared_error"
+        An object has parameters of its own, which searches reach by ``loss__delta``:
+
+        - ``"squared_error"``: of means; ``GroupMeanLoss(delta=2.0)`` counts errors of a group's
+          mean beyond 2 linearly (Huber's loss).
+        - ``"absolute_error"``: of means or totals; ``GroupQuantileLoss(0.9)`` for a quantile
+          (:class:`~groupwise.losses.GroupQuantileLoss`).
+        - ``"poisson"``, ``"negative_binomial"``: totals of counts, with ``exposure`` where rows
+          have one; :meth:`predict` gives rates (:class:`~groupwise.losses.PoissonTotalLoss`,
+          :class:`~groupwise.losses.NegativeBinomialTotalLoss`).
+        - ``"cox"``: ``y`` is the group's survival time, negative where it was last seen without
+          the event; what is predicted is a log hazard ratio
+          (:class:`~groupwise.losses.CoxLoss`).
     trees : HistTrees, default=None
         Its ``min_leaf_weight`` is the smallest sum of weights in a leaf; a row has 1.
     engine : {"lightgbm", "xgboost"}, default="lightgbm"
@@ -49,7 +64,7 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
 
     Attributes
     ----------
-    loss_ : GroupMeanLoss
+    loss_ : NumberLoss
     target_ : str
         What :meth:`predict_groups` predicts.
     ensemble_ : GroupTrees
@@ -77,11 +92,13 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
     ((600,), (200,))
     """
 
+    loss_: NumberLoss
+
     def __init__(
         self,
         target: str = "mean",
         *,
-        loss: str | GroupMeanLoss = "squared_error",
+        loss: str | NumberLoss = "squared_error",
         trees: HistTrees | None = None,
         engine: str = "lightgbm",
         n_estimators: int = 100,
@@ -111,10 +128,7 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         self.loss = loss
 
     def _resolve_loss(self) -> GroupLoss:
-        check_choice("target", self.target, ("mean", "total"))
-        loss = get_number_loss(self.loss)
-        loss.check_parameters()
-        return loss
+        return resolve_number_loss(self)
 
     def _training_targets(
         self,
@@ -124,7 +138,7 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         sample_weight: ArrayLike | None,
         loss: GroupLoss,
     ) -> GroupTargets:
-        return check_number_targets(self, X, y, groups, sample_weight, self.target)
+        return check_number_targets(self, X, y, groups, sample_weight, self.target, loss)
 
     def _validation_targets(
         self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss
@@ -149,6 +163,8 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         groups_val: Ids = None,
         init_model: "GroupBoostRegressor | None" = None,
         callbacks: Sequence[Callback] | None = None,
+        exposure: ArrayLike | None = None,
+        exposure_val: ArrayLike | None = None,
     ) -> "GroupBoostRegressor":
         """Fit to rows and their groups' numbers.
 
@@ -164,34 +180,83 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         init_model : GroupBoostRegressor, default=None
         callbacks : list of callables, default=None
             All as in :meth:`GroupBoostClassifier.fit`.
+        exposure, exposure_val : array-like of shape (n_rows,), default=None
+            Of losses of counts: time under risk, people, beds; a row's expected count is its rate
+            times its exposure.
 
         Returns
         -------
         self : GroupBoostRegressor
         """
         validation = (X_val, y_val, groups_val)
-        self._fit(X, y, groups, sample_weight, validation, init_model, callbacks)
+        exposures = (exposure, exposure_val)
+        self._fit(X, y, groups, sample_weight, validation, init_model, callbacks, exposures)
         return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self.ensemble_.score(rows)
+        return self.loss_.predict(self.ensemble_.score(rows))
+
+    def _answer_groups(self, y_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
+        return self.loss_.combine(y_row, groups, target=self.target_)
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids = None,
+        exposure: ArrayLike | None = None,
+    ) -> float:
+        """How well groups are predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        groups : array-like of shape (n_rows,), default=None
+        exposure : array-like of shape (n_rows,), default=None
+            All as in ``fit``.
+
+        Returns
+        -------
+        score : float
+            R squared over groups; of survival times the concordance
+            (:func:`~groupwise.metrics.concordance`), which needs no calibration: 0.5 is chance.
+        """
+        if exposure is None:
+            return super().score(X, y, groups)
+        if not self.loss_.takes_exposure:
+            raise ValueError(f"exposure is for losses of counts, not for {self.loss_!r}")
+        rows, encoded = self._checked(X, groups, about_groups=True)
+        y_row = self._predict_rows(rows, encoded) * check_exposure(exposure, encoded)
+        return self._judge(
+            NumberPredictions(encoded, y_row, self._answer_groups(y_row, encoded)), y
+        )
+
+    def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
+        if self.loss_.target_kind != "time":
+            return super()._judge(predictions, y)
+        y_row = group_numbers(y, predictions.groups, target="total")  # the same on all rows
+        return concordance(y_row[predictions.groups.first_rows], predictions.y_group)
 
     def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Predictions of the rows after each round."""
-        return self._staged(X)
+        for score_row in self._staged(X):
+            yield self.loss_.predict(score_row)
 
     def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
         rows, encoded = self._checked(X, groups, about_groups=True)
-        for y_row in self.ensemble_.staged_score(rows):
+        for score_row in self.ensemble_.staged_score(rows):
+            y_row = self.loss_.predict(score_row)
             y_group = self._answer_groups(y_row, encoded)
             yield self._judge(NumberPredictions(encoded, y_row, y_group), y)
 
 
-def get_number_loss(loss: str | GroupMeanLoss) -> GroupMeanLoss:
-    """A copy of the loss, by name or as it is."""
-    if isinstance(loss, GroupMeanLoss):
-        return clone(loss)
-    if isinstance(loss, str) and loss == "squared_error":
-        return GroupMeanLoss()
-    raise ValueError(f"loss must be 'squared_error' or a GroupMeanLoss, got {loss!r}")
+def resolve_number_loss(model: GroupBoostRegressor) -> NumberLoss:
+    """A copy of the loss, with its parameters and the target checked."""
+    check_choice("target", model.target, ("mean", "total"))
+    loss = get_number_loss(model.loss)
+    loss.check_parameters()
+    if loss.target_kind == "time" and model.target != "mean":
+        raise ValueError(f"{loss!r} is of times, which have no total; leave target as it is")
+    return loss

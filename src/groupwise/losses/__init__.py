@@ -9,24 +9,46 @@ from groupwise.losses.base import (
     get_loss,
 )
 from groupwise.losses.majority import MajorityLoss, SessionLoss
+from groupwise.losses.ordinal import OrdinalLoss
 from groupwise.losses.presence import NoisyOrLoss, SmoothMaxLoss
+from groupwise.losses.presence_labels import PresenceLabelsLoss
 from groupwise.losses.proportions import CountLikelihoodLoss, ShareLoss
-from groupwise.losses.regression import GroupMeanLoss
+from groupwise.losses.quantile import GroupQuantileLoss
+from groupwise.losses.regression import (
+    NUMBER_LOSSES,
+    GroupMeanLoss,
+    NumberLoss,
+    get_number_loss,
+)
+from groupwise.losses.reported import Reported, ReportedCountLoss
 from groupwise.losses.session_softmax import SessionSoftmaxLoss
+from groupwise.losses.survival import CoxLoss
+from groupwise.losses.totals import NegativeBinomialTotalLoss, PoissonTotalLoss
 
 __all__ = [
     "LOSSES",
+    "NUMBER_LOSSES",
     "AdditiveLoss",
     "BoundLoss",
     "Communicator",
     "CountLikelihoodLoss",
+    "CoxLoss",
     "GroupLoss",
     "GroupMeanLoss",
+    "GroupQuantileLoss",
     "MajorityLoss",
+    "NegativeBinomialTotalLoss",
     "NoisyOrLoss",
+    "NumberLoss",
+    "OrdinalLoss",
+    "PoissonTotalLoss",
+    "PresenceLabelsLoss",
+    "Reported",
+    "ReportedCountLoss",
     "SessionLoss",
     "SessionSoftmaxLoss",
     "ShareLoss",
     "SmoothMaxLoss",
     "get_loss",
+    "get_number_loss",
 ]

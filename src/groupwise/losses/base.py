@@ -34,8 +34,9 @@ __all__ = [
     "link",
 ]
 
-#: What is known of a group: one class, the share of every class, or a number.
-TargetKind = Literal["label", "share", "number"]
+#: What is known of a group: one class, several labels, the share of every class, what is reported
+#: of a count, a number, or a time with a sign.
+TargetKind = Literal["label", "labels", "share", "report", "number", "time"]
 
 #: One weight per row, or all alike.
 RowWeights: TypeAlias = NDArray[Any] | None
@@ -64,6 +65,10 @@ class GroupLoss(Recipe, ABC):
     binary: ClassVar[bool] = False
     #: The rule by which rows decide for their group; ``None``: :meth:`proba_groups` does.
     default_rule: ClassVar[Rule | None] = MeanScore()
+    #: Whether rows have one score however many classes there are.
+    one_score: ClassVar[bool] = False
+    #: Whether its groups may lie on several machines.
+    on_machines: ClassVar[bool] = True
 
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -373,6 +378,12 @@ class BoundLoss(ABC):
             self._set_weights(weight_row)
         self.total_weight = float(self.weight_group @ self.layout.sizes)
         self.communicator: Communicator = LocalOnly()
+        self.offset: NDArray[Any] | None = None
+
+    def with_offset(self, offset_row: NDArray[Any]) -> "BoundLoss":
+        """Add known numbers, one per row, to all scores from now on (the log of an exposure)."""
+        self.offset = self.layout.to_sorted(offset_row)
+        return self
 
     def connect(self, communicator: Communicator) -> "BoundLoss":
         """Make this the part of a loss whose other groups are on other machines."""
@@ -389,7 +400,12 @@ class BoundLoss(ABC):
 
     def value(self, score_row: NDArray[Any]) -> float:
         """The loss."""
-        return self._value(self.layout.to_sorted(np.asarray(score_row)))
+        return self._value(self._ordered(np.asarray(score_row)))
+
+    def _ordered(self, score_row: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Scores in the order of the runs, offsets put in."""
+        ordered = self.layout.to_sorted(score_row, dtype)
+        return ordered if self.offset is None else ordered + self.offset.astype(dtype, copy=False)
 
     def gradient_and_curvature(
         self, score_row: NDArray[Any], dtype: DTypeLike = np.float64
@@ -400,7 +416,7 @@ class BoundLoss(ABC):
         """
         score = np.asarray(score_row)
         single = score.dtype == np.float32 and np.dtype(dtype) == np.float32
-        ordered = self.layout.to_sorted(score, np.float32 if single else np.float64)
+        ordered = self._ordered(score, np.float32 if single else np.float64)
         gradient, curvature = self._derivatives(ordered, dtype)
         return self.layout.from_sorted(gradient), self.layout.from_sorted(curvature)
 
@@ -411,6 +427,20 @@ class BoundLoss(ABC):
     def curvature(self, score_row: NDArray[Any]) -> NDArray[Any]:
         """Diagonal majoriser of the second derivatives."""
         return self.gradient_and_curvature(score_row)[1]
+
+    def follow(self, training: Any) -> "BoundLoss":
+        """Take what the loss of the training groups learns beside the scores; most learn nothing.
+
+        Parameters
+        ----------
+        training : BoundLoss
+            Of the same kind, asked for its value before this one.
+        """
+        return self
+
+    def learned(self, loss: GroupLoss, score_row: NDArray[Any]) -> GroupLoss:
+        """The loss with what it learnt beside these scores, to predict with; most learn nothing."""
+        return loss
 
     @abstractmethod
     def init_score(self) -> NDArray[Any]:

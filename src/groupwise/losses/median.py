@@ -1,4 +1,4 @@
-"""The weighted median of numbers that may lie on several machines."""
+"""Weighted quantiles of numbers that may lie on several machines."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from groupwise.losses.base import Communicator, LocalOnly
 
-__all__ = ["weighted_median"]
+__all__ = ["weighted_median", "weighted_quantile"]
 
 _LAST = (1 << 64) - 1
 _SIGN = 1 << 63
@@ -37,16 +37,26 @@ def weighted_median(
     >>> weighted_median(np.array([3.0, -1.0, 10.0]), np.ones(3))
     3.0
     """
+    return weighted_quantile(values, weight, 0.5, communicator)
+
+
+def weighted_quantile(
+    values: NDArray[Any],
+    weight: NDArray[Any],
+    quantile: float,
+    communicator: Communicator | None = None,
+) -> float:
+    """The least value that, with all smaller ones, holds at least this share of the weight."""
     communicator = LocalOnly() if communicator is None else communicator
     order = np.argsort(values)
     sorted_values = values[order]
     up_to = np.concatenate([[0.0], np.cumsum(weight[order])])
-    half = communicator.allreduce_sum(float(up_to[-1])) / 2.0
+    wanted = quantile * communicator.allreduce_sum(float(up_to[-1]))
     low, high = 0, _LAST
     while low < high:
         middle = (low + high) // 2
         here = np.searchsorted(sorted_values, _number(middle), side="right")
-        if communicator.allreduce_sum(float(up_to[here])) >= half:
+        if communicator.allreduce_sum(float(up_to[here])) >= wanted:
             high = middle
         else:
             low = middle + 1

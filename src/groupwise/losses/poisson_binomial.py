@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.losses.base import GroupedLayout
-from groupwise.losses.logistic import softplus
+from groupwise.losses.logistic import exp_limit, softplus
 from groupwise.losses.tilting import tilt
 
-__all__ = ["LARGEST_EXACT", "PoissonBinomial"]
+__all__ = ["LARGEST_EXACT", "PoissonBinomial", "PosteriorChunk", "posterior_chunks"]
 
 #: Groups of more rows than this use the saddlepoint approximation.
 LARGEST_EXACT = 128
@@ -65,8 +66,26 @@ class PoissonBinomial:
         self._chunks = list(_chunks(np.flatnonzero(mixed & ~self._large), count_group, layout))
 
     def expectation(self, score: NDArray[Any]) -> NDArray[Any]:
-        """Of each row, the probability that it is positive given the count of its group."""
-        return self._given(score)[2]
+        """Of each row, the probability that it is positive given the count of its group.
+
+        Where no sum of products of the rows' odds can leave the range of numbers, it is found from
+        these, unshifted: half the work, in single precision where that is enough.
+        """
+        if not self._large.any() and self._is_moderate(score):
+            expected = self._pure_row.astype(score.dtype)
+            for chunk in self._chunks:
+                chunk.expect(score, expected)
+            return expected
+        return self._given(score.astype(np.float64, copy=False))[2]
+
+    def _is_moderate(self, score: NDArray[Any]) -> bool:
+        largest = max(float(score.max()), -float(score.min()))
+        return all(chunk.log_range(largest) < exp_limit(np.float64) for chunk in self._chunks)
+
+    @cached_property
+    def _pure_row(self) -> NDArray[np.bool_]:
+        """Rows of groups all of whose rows are positive."""
+        return self.layout.spread(self.count >= self.layout.sizes)
 
     def log_loss(self, score: NDArray[Any]) -> NDArray[Any]:
         """Negative log-likelihood of each count."""
@@ -129,6 +148,58 @@ class _Chunk:
     count: NDArray[np.intp]
     rare: NDArray[np.float64]
 
+    @cached_property
+    def _filled(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows that are real, and their places in the padded table read line by line."""
+        real = np.ones(self.rows.shape, bool) if self.real is None else self.real
+        return self.rows[real], np.flatnonzero(real)
+
+    def log_range(self, largest: float) -> float:
+        """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
+        return float(self.count.max()) * largest + len(self.rows) * np.log(2.0)
+
+    def expect(self, score: NDArray[Any], expected: NDArray[Any]) -> None:
+        """Write the expectations of the rows given the counts, for scores that are moderate.
+
+        As :meth:`condition`, with odds in place of probabilities (a common factor of the group goes
+        out) and only those counts t of the first j rows from which the group's can be reached.
+        """
+        row, place = self._filled
+        odds = score[self.rows]
+        odds *= (2.0 * self.rare - 1.0).astype(odds.dtype)
+        largest = max(float(odds.max()), -float(odds.min()))
+        if self.log_range(largest) > exp_limit(odds.dtype):
+            odds = odds.astype(np.float64)
+        np.exp(odds, out=odds)
+        if self.real is not None:
+            odds *= self.real
+        padded, n_groups = odds.shape
+        least, most = int(self.count.min()), int(self.count.max())
+        low = [max(0, least - (padded - j)) for j in range(padded)]
+        high = [min(most, j) for j in range(padded)]
+        ahead = np.empty((padded, most + 1, n_groups), odds.dtype)
+        ahead[:, 0] = 1.0
+        room = np.empty((most + 1, n_groups), odds.dtype)
+        for j in range(padded - 1):
+            now, after = ahead[j], ahead[j + 1]
+            first, last = max(low[j + 1], 1), high[j + 1]
+            np.multiply(now[first - 1 : last], odds[j], out=after[first : last + 1])
+            old = min(last, high[j])
+            after[first : old + 1] += now[first : old + 1]
+        back = np.zeros((most + 1, n_groups), odds.dtype)
+        back[self.count, np.arange(n_groups)] = 1.0
+        for j in range(padded - 1, -1, -1):
+            first, end = low[j], min(high[j], most - 1) + 1
+            supplied = room[: end - first]
+            np.multiply(back[first + 1 : end + 1], odds[j], out=supplied)
+            back[first:end] += supplied
+            supplied *= ahead[j, first:end]
+            np.add.reduce(supplied, axis=0, out=odds[j])
+        odds /= back[0]
+        odds *= 2.0 * self.rare - 1.0
+        odds += 1.0 - self.rare
+        expected[row] = odds.ravel().take(place)
+
     def condition(self, proba: NDArray[Any]) -> NDArray[Any]:
         """Replace ``proba`` of the rows by their expectations given the counts; log P(count).
 
@@ -165,6 +236,78 @@ class _Chunk:
         else:
             proba[self.rows[self.real]] = p[self.real]
         return np.log(back[0])
+
+
+@dataclass(frozen=True)
+class PosteriorChunk:
+    """Groups of like size of whose count a likelihood is known, not the count itself.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n,)
+    rows : ndarray of shape (padded size, n)
+        A group's rows; where it has fewer, ``real`` is false and the row is any.
+    real : ndarray of shape (padded size, n)
+    """
+
+    groups: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    real: NDArray[np.bool_]
+
+    def condition(
+        self, proba: NDArray[Any], weight: NDArray[Any], firsts: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        """Replace ``proba`` of the rows by their expectations given the likelihoods.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_rows,)
+        weight : ndarray
+            The likelihood of each group's counts from 0 to its size, group after group.
+        firsts : ndarray of shape (n_groups,)
+            Where a group's likelihoods begin.
+
+        Returns
+        -------
+        log_likely : ndarray of shape (n,)
+            Logarithm of the sum over counts of their probability times their likelihood.
+        """
+        p = proba[self.rows] * self.real
+        q = 1.0 - p
+        padded, n_groups = p.shape
+        ahead = np.zeros((padded, padded + 1, n_groups))
+        ahead[0, 0] = 1.0
+        for j in range(padded - 1):
+            np.multiply(ahead[j], q[j], out=ahead[j + 1])
+            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
+        size = self.real.sum(axis=0)
+        count = np.arange(padded + 1)[:, None]
+        back = np.where(count <= size, weight[firsts[self.groups] + np.minimum(count, size)], 0.0)
+        for j in range(padded - 1, -1, -1):
+            supplied = back[1:] * p[j]
+            back *= q[j]
+            back[:-1] += supplied
+            supplied *= ahead[j, :-1]
+            np.add.reduce(supplied, axis=0, out=p[j])
+        p /= back[0]
+        proba[self.rows[self.real]] = p[self.real]
+        return np.log(back[0])
+
+
+def posterior_chunks(groups: NDArray[np.intp], layout: GroupedLayout) -> Iterator[PosteriorChunk]:
+    """Groups of like size, of at most 128 rows, not too many at once."""
+    size = layout.sizes[groups]
+    sizes = np.concatenate([[1], _PADDED])
+    kind = np.searchsorted(sizes, size)
+    for label in np.unique(kind):
+        padded = int(sizes[label])
+        members = np.flatnonzero(kind == label)
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        for part in np.array_split(members, -(-len(members) // at_once)):
+            position = np.arange(padded)[:, None]
+            real = position < size[part]
+            rows = layout.starts[groups[part]] + np.where(real, position, 0)
+            yield PosteriorChunk(groups[part], rows, real)
 
 
 def _chunks(

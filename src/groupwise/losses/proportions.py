@@ -117,7 +117,6 @@ class _CountLikelihood(BoundLoss):
     def _derivatives(
         self, score: NDArray[Any], dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        score = score.astype(np.float64, copy=False)
         proba, other = sigmoid(score)
         other *= proba
         proba -= self._sums.expectation(score)
@@ -125,7 +124,7 @@ class _CountLikelihood(BoundLoss):
             weight_row = self.layout.spread(self.weight_group)
             proba *= weight_row
             other *= weight_row
-        return proba.astype(dtype), other.astype(dtype)
+        return proba.astype(dtype, copy=False), other.astype(dtype, copy=False)
 
 
 class _RelativeEntropy(AdditiveLoss):

@@ -1,19 +1,62 @@
-"""Groups' means and totals of a number, by squared error."""
+"""Numbers of groups: what their losses share, and squared error of means and totals."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
 from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights, TargetKind
 from groupwise.losses.median import weighted_median
 
-__all__ = ["GroupMeanLoss"]
+__all__ = ["NUMBER_LOSSES", "GroupMeanLoss", "NumberLoss", "get_number_loss"]
+
+#: The losses for regression by name.
+NUMBER_LOSSES: dict[str, type["NumberLoss"]] = {}
 
 
-class GroupMeanLoss(GroupLoss):
+class NumberLoss(GroupLoss):
+    """A loss for regression: how scores become numbers of rows and of groups.
+
+    ``class LogLoss(NumberLoss, name="log")`` is known to :func:`get_number_loss` as ``"log"``.
+    """
+
+    target_kind: ClassVar[TargetKind] = "number"
+    #: Whether rows may have an exposure, which multiplies their numbers.
+    takes_exposure: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if name is not None:
+            NUMBER_LOSSES[name] = cls
+
+    def predict(self, score_row: NDArray[Any]) -> NDArray[Any]:
+        """Numbers of rows."""
+        return score_row
+
+    def combine(self, y_row: NDArray[Any], groups: Groups, *, target: str) -> NDArray[Any]:
+        """Means or totals of groups, in the order of ``groups.names``, from numbers of rows."""
+        return groups.sum(y_row) if target == "total" else groups.mean(y_row)
+
+
+def get_number_loss(loss: str | NumberLoss) -> NumberLoss:
+    """A copy of a loss for regression, by name or as it is.
+
+    Examples
+    --------
+    >>> get_number_loss("squared_error")
+    GroupMeanLoss()
+    """
+    if isinstance(loss, NumberLoss):
+        return clone(loss)
+    if isinstance(loss, str) and loss in NUMBER_LOSSES:
+        return NUMBER_LOSSES[loss]()
+    raise ValueError(f"loss must be one of {list(NUMBER_LOSSES)} or a NumberLoss, got {loss!r}")
+
+
+class GroupMeanLoss(NumberLoss, name="squared_error"):
     r"""Squared (or Huber's) error of each group's mean, times its size.
 
     .. math:: \ell(s) = \sum_i w_i m_i\, \rho(\bar s_i - t_i), \qquad \rho(r) = \tfrac12 r^2 ,
@@ -42,8 +85,6 @@ class GroupMeanLoss(GroupLoss):
     >>> loss.value(np.array([1.0, 2.0, 5.0])), loss.gradient(np.array([1.0, 2.0, 5.0])).tolist()
     (0.25, [-0.5, -0.5, 0.0])
     """
-
-    target_kind: ClassVar[TargetKind] = "number"
 
     def __init__(self, delta: float | None = None):
         self.delta = delta

@@ -33,6 +33,7 @@ from groupwise.metrics.ranking import (
 )
 from groupwise.metrics.scorers import Scorer, ask, make_scorer
 from groupwise.metrics.shares import share_error
+from groupwise.metrics.survival import concordance
 
 __all__ = [
     "NDCG",
@@ -56,6 +57,7 @@ __all__ = [
     "WorstGroup",
     "ask",
     "bootstrap_interval",
+    "concordance",
     "get_aggregate",
     "get_measure",
     "group_accuracy",

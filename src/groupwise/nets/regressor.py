@@ -148,7 +148,7 @@ class GroupNetRegressor(BaseGroupNet, BaseGroupRegressor):
     def _targets(
         self, X: Any, y: ArrayLike, groups: Ids, sample_weight: ArrayLike | None, loss: GroupLoss
     ) -> GroupTargets:
-        return check_number_targets(self, X, y, groups, sample_weight, self.target)
+        return check_number_targets(self, X, y, groups, sample_weight, self.target, loss)
 
     def _in_units(self, prepared: Prepared) -> Prepared:
         """Measure means of groups from their mean, in units of their spread."""

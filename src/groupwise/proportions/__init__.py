@@ -1,5 +1,6 @@
 """The number of rows of each class is known per group (aggregate outputs, label proportions)."""
 
+from groupwise.proportions.alternating_mean_map import AlternatingMeanMapClassifier
 from groupwise.proportions.broadcast import broadcast
 from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.easy_llp import EasyLLPClassifier
@@ -18,6 +19,7 @@ from groupwise.proportions.mlp import MLPAOCClassifier
 from groupwise.proportions.svm import SVMAOCClassifier
 
 __all__ = [
+    "AlternatingMeanMapClassifier",
     "EasyLLPClassifier",
     "GraphAOCClassifier",
     "GroupMeansClassifier",

@@ -1,0 +1,65 @@
+"""Boosting on counts that are not exact."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from groupwise import Groups, HistTrees
+from groupwise.exceptions import GroupDataError
+from groupwise.gbdt import GroupBoostClassifier
+from groupwise.io import load_model, save_model
+from groupwise.losses import Reported, ReportedCountLoss
+
+FEW = {"n_estimators": 30, "trees": HistTrees(n_jobs=1)}
+
+
+@pytest.fixture(scope="module")
+def counted():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(150), 8)
+    X = rng.normal(size=(1200, 3))
+    y = (rng.uniform(size=1200) < 1 / (1 + np.exp(-3 * X[:, 0] + 2))).astype(int)
+    encoded = Groups(groups)
+    return X, y, groups, encoded, encoded.sum(y.astype(float))
+
+
+def test_exact_reports_are_boosting_on_counts(counted):
+    X, y, groups, encoded, count = counted
+    exact = GroupBoostClassifier("proportions", **FEW).fit(X, y, groups=groups)
+    told = GroupBoostClassifier("reported_counts", **FEW)
+    told.fit(X, encoded.spread(count), groups=groups)
+    assert np.allclose(exact.predict_proba(X), told.predict_proba(X), atol=1e-4)
+    assert np.array_equal(told.classes_, [0, 1])
+    score = told.score(X, encoded.spread(count), groups=groups)
+    assert np.isclose(score, exact.score(X, y, groups=groups), atol=1e-4)
+
+
+def test_what_is_known_of_suppression_is_used(counted, tmp_path):
+    X, y, groups, encoded, count = counted
+    shown = encoded.spread(np.where(count < 3, np.nan, count))
+    loss = ReportedCountLoss(Reported(suppressed_below=3))
+    fits = [
+        GroupBoostClassifier(each, **FEW).fit(X, shown, groups=groups)
+        for each in (loss, "reported_counts")
+    ]
+    shares = [fit.predict_proba(X)[:, 1].mean() for fit in fits]
+    assert abs(shares[0] - y.mean()) < 0.03 < abs(shares[1] - y.mean())
+    assert roc_auc_score(y, fits[0].decision_function(X)) > 0.85
+    path = tmp_path / "told.gw"
+    save_model(fits[0], path)
+    assert load_model(path).loss_ == loss
+    assert np.isfinite(fits[0].score(X, shown, groups=groups))
+    *_, last = fits[0].staged_score(X, shown, groups)
+    assert np.isclose(last, fits[0].score(X, shown, groups=groups))
+
+
+def test_ranges_and_held_out_groups(counted):
+    X, _, groups, encoded, count = counted
+    ends = encoded.spread(np.column_stack([np.maximum(count - 1, 0), np.minimum(count + 1, 8)]))
+    clf = GroupBoostClassifier("reported_counts", early_stopping=True, random_state=0, **FEW)
+    clf.fit(X, ends, groups=groups)
+    assert clf.history_["valid"][0] > clf.history_["valid"][-1]
+    with pytest.raises(GroupDataError, match="same on every row"):
+        clf.fit(X, np.arange(len(X)) % 3, groups=groups)
+    with pytest.raises(GroupDataError, match="ends of its range"):
+        clf.fit(X, np.zeros((len(X), 3)), groups=groups)

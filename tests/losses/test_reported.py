@@ -1,0 +1,201 @@
+"""Likelihood of counts that are not exact."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import laplace, norm
+
+from groupwise import Groups
+from groupwise.exceptions import GroupDataError
+from groupwise.losses import CountLikelihoodLoss, Reported, ReportedCountLoss
+
+REPORTS = [
+    Reported(),
+    Reported(suppressed_below=3),
+    Reported(rounding=5),
+    Reported(rounding=2, suppressed_below=3),
+    Reported("laplace", 1.5),
+    Reported("geometric", 1.5),
+    Reported("gaussian", 0.7),
+    Reported("laplace", 1.0, rounding=5, suppressed_below=5),
+    Reported("geometric", 2.0, suppressed_below=2),
+    Reported("gaussian", 2.0, rounding=3),
+]
+every = pytest.mark.parametrize("reported", REPORTS, ids=repr)
+
+
+def report(reported, count, rng):
+    """Do to counts what is said to have been done; ends of ranges."""
+    z = count.astype(float)
+    if reported.noise == "laplace":
+        z += rng.laplace(0, reported.scale, len(z))
+    elif reported.noise == "gaussian":
+        z += rng.normal(0, reported.scale, len(z))
+    elif reported.noise == "geometric":
+        p = 1 - np.exp(-1 / reported.scale)
+        z += rng.geometric(p, len(z)) - rng.geometric(p, len(z))
+    if reported.rounding is not None:
+        z = reported.rounding * np.rint(z / reported.rounding)
+    if reported.suppressed_below is not None:
+        z[z < reported.suppressed_below] = np.nan
+    return np.column_stack([z, z])
+
+
+def problem(reported, seed=0, sizes=(1, 2, 3, 5, 7, 9)):
+    rng = np.random.default_rng(seed)
+    groups = Groups(rng.permutation(np.repeat(np.arange(len(sizes)), sizes)))
+    score = rng.normal(size=groups.n_rows)
+    count = groups.sum((rng.uniform(size=groups.n_rows) < expit(score)).astype(float))
+    return groups, report(reported, count, rng), score, rng
+
+
+def brute_force(reported, report_group, score):
+    """Over all labels of the rows of one group."""
+    p, total = expit(score), 0.0
+    for labels in product([0, 1], repeat=len(score)):
+        y = np.array(labels)
+        told = np.exp(reported.log_likelihood(*report_group, np.array([float(y.sum())])))[0]
+        total += np.prod(np.where(y == 1, p, 1 - p)) * told
+    return -np.log(total)
+
+
+@every
+def test_the_value_is_the_sum_over_all_labels(reported):
+    groups, told, score, _ = problem(reported)
+    expected = sum(
+        brute_force(reported, told[code], score[groups.codes == code])
+        for code in range(groups.n_groups)
+    )
+    bound = ReportedCountLoss(reported).bind(told, groups)
+    assert np.isclose(bound.value(score), expected)
+
+
+@every
+@pytest.mark.parametrize("size", [40, 200])
+def test_gradient_and_majoriser(reported, size):
+    groups, told, score, _ = problem(reported, 1, (2, 4, size))
+    bound = ReportedCountLoss(reported).bind(
+        told, groups, weight_row=groups.spread(np.array([1.0, 2.0, 0.5]))
+    )
+    gradient, curvature = bound.gradient_and_curvature(score)
+    chosen = [*np.flatnonzero(groups.codes < 2), *np.flatnonzero(groups.codes == 2)[:6]]
+    hessian = np.empty((len(chosen), len(chosen)))
+    for place, row in enumerate(chosen):
+        e = np.zeros(len(score))
+        e[row] = 1e-5
+        numerical = (bound.value(score + e) - bound.value(score - e)) / 2e-5
+        assert np.isclose(gradient[row], numerical, atol=3e-6)
+        difference = bound.gradient(score + e) - bound.gradient(score - e)
+        hessian[place] = difference[chosen] / 2e-5
+    gap = np.diag(curvature[chosen]) - (hessian + hessian.T) / 2
+    if size <= 128:
+        assert np.linalg.eigvalsh(gap).min() > -1e-6
+
+
+@every
+def test_what_can_be_reported_adds_up_to_one(reported):
+    """Over all reports of a count, the missing one among them."""
+    count = np.full(1, 4.0)
+    if reported.rounding is not None or reported.noise in (None, "geometric"):
+        step = reported.rounding or 1.0
+        values = step * np.arange(-300, 300)
+        if reported.suppressed_below is not None:
+            values = values[values >= reported.suppressed_below]
+        total = sum(np.exp(reported.log_likelihood(v, v, count))[0] for v in values)
+    else:
+        grid = np.linspace(-60, 60, 240_001)
+        density = np.exp(reported.log_likelihood(grid, grid, np.full(len(grid), 4.0)))
+        total = density.sum() * (grid[1] - grid[0])
+    if reported.suppressed_below is not None:
+        total += np.exp(reported.log_likelihood(np.nan, np.nan, count))[0]
+    assert np.isclose(total, 1.0, atol=1e-4)
+
+
+def test_laws_by_other_formulas():
+    k = np.arange(6.0)
+    np.testing.assert_allclose(
+        Reported("laplace", 2.0).log_likelihood(3.3, 3.3, k), laplace.logpdf(3.3, k, 2.0)
+    )
+    np.testing.assert_allclose(
+        Reported("gaussian", 2.0).log_likelihood(1.0, 4.0, k),
+        np.log(norm.cdf(4.0, k, 2.0) - norm.cdf(1.0, k, 2.0)),
+    )
+    a = np.exp(-1 / 1.5)
+    np.testing.assert_allclose(
+        Reported("geometric", 1.5).log_likelihood(2.0, 2.0, k),
+        np.log((1 - a) / (1 + a) * a ** np.abs(k - 2.0)),
+    )
+
+
+def test_exact_reports_are_the_likelihood_of_counts():
+    groups, told, score, _ = problem(Reported(), 2, (1, 3, 6, 30, 100))
+    share = told[:, 0] / groups.sizes
+    exact = CountLikelihoodLoss().bind(np.column_stack([1 - share, share]), groups)
+    ours = ReportedCountLoss().bind(told, groups)
+    assert np.isclose(exact.value(score), ours.value(score))
+    for one, other in zip(
+        exact.gradient_and_curvature(score), ours.gradient_and_curvature(score), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_large_groups_by_the_normal_are_near_the_exact():
+    reported = Reported("gaussian", 2.0)
+    groups, told, score, _ = problem(reported, 3, (120,))
+    exact = ReportedCountLoss(reported).bind(told, groups)
+    import groupwise.losses.reported as module
+
+    largest, module.LARGEST_EXACT = module.LARGEST_EXACT, 50
+    try:
+        normal = ReportedCountLoss(reported).bind(told, groups)
+    finally:
+        module.LARGEST_EXACT = largest
+    assert np.isclose(exact.value(score), normal.value(score), atol=0.02)
+    np.testing.assert_allclose(exact.gradient(score), normal.gradient(score), atol=0.01)
+
+
+def test_a_missing_report_says_nothing_and_a_range_a_little():
+    groups, _, score, _ = problem(Reported(), 4, (4, 4))
+    told = np.array([[np.nan, np.nan], [1.0, 2.0]])
+    bound = ReportedCountLoss().bind(told, groups)
+    gradient = bound.gradient(score)
+    np.testing.assert_allclose(gradient[groups.codes == 0], 0.0, atol=1e-12)
+    assert np.isclose(
+        bound.value(score), brute_force(Reported(), told[1], score[groups.codes == 1])
+    )
+
+
+@every
+@pytest.mark.parametrize("size", [30.0, 1e3, 1e6])
+def test_extreme_scores_give_finite_numbers(reported, size):
+    groups, told, score, rng = problem(reported, 5, (3, 60, 200))
+    bound = ReportedCountLoss(reported).bind(told, groups)
+    for extreme in (size * np.sign(score), size * rng.normal(size=len(score)),
+                    np.full(len(score), size), np.full(len(score), -size)):  # fmt: skip
+        assert np.isfinite(bound.value(extreme))
+        gradient, curvature = bound.gradient_and_curvature(extreme, np.float32)
+        assert np.isfinite(gradient).all() and np.isfinite(curvature).all()
+
+
+@pytest.mark.parametrize(
+    ("told", "reported"),
+    [
+        ([[3.0, 3.0]], None),
+        ([[0.5, 0.5]], None),
+        ([[2.0, 1.0]], Reported("laplace")),
+        ([[10.0, 10.0]], Reported(rounding=5)),
+    ],
+)
+def test_reports_that_no_count_makes(told, reported):
+    with pytest.raises(GroupDataError, match="no count of 2 rows"):
+        ReportedCountLoss(reported).bind(np.array(told), Groups(["a", "a"]))
+
+
+def test_bad_parameters():
+    for reported in (Reported("cauchy"), Reported(scale=0.0), Reported(rounding=-1.0), "laplace"):
+        with pytest.raises(ValueError, match="must be"):
+            ReportedCountLoss(reported).check_parameters()
+    loss = ReportedCountLoss(Reported("laplace")).set_params(reported__scale=3.0)
+    assert repr(loss) == "ReportedCountLoss(reported=Reported(noise='laplace', scale=3.0))"
