@@ -139,7 +139,10 @@ def check_writable(path: str | Path) -> Path:
     suffix = path.suffix.lower()
     if is_database(address) or suffix not in _WRITERS | _DATABASES:
         kinds = ", ".join(_WRITERS | _DATABASES)
-        raise TableError(f"{without_password(address)}: a table can be written as a file: {kinds}")
+        raise TableError(
+            f"{without_password(address)}: a table can be written as a file: {kinds}, not as "
+            f"{suffix!r}"
+        )
     return path
 
 
