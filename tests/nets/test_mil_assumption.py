@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from groupwise.nets import GroupNetClassifier
 
+pytestmark = pytest.mark.slow  # networks that have to learn: some seconds
 SETTINGS = {"encoder": (16,), "epochs": 60, "n_members": 2, "random_state": 0, "device": "cpu",
             "learning_rate": 0.02}  # fmt: skip
 N_GROUPS, N_ROWS = 60, 8

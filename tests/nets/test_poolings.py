@@ -11,7 +11,7 @@ from groupwise.nets.network import GroupNet, Pooling
 from groupwise.nets.packed import Packed
 from groupwise.nets.passes import N_HEADS, POOLINGS, initial_weights, pool
 
-SIZES = [np.array([3, 1, 6, 2]), np.array([3, 3, 3]), np.array([40, 1, 2])]
+SIZES = [np.array([3, 1, 6, 2]), np.array([3, 3, 3]), np.array([20, 1, 2])]
 WIDTH, N_MEMBERS = 8, 2
 each_sizes = pytest.mark.parametrize("sizes", SIZES, ids=["mixed", "equal", "long"])
 each_pooling = pytest.mark.parametrize("kind", POOLINGS)
@@ -156,7 +156,7 @@ def test_order_of_rows_and_groups_does_not_matter(kind):
     np.testing.assert_allclose(after, before[:, order], rtol=1e-12, atol=1e-14)
 
 
-@each_sizes
+@pytest.mark.parametrize("sizes", SIZES[:2], ids=["mixed", "equal"])
 def test_sums_and_maxima_have_the_right_derivatives(sizes):
     packed = Packed(sizes)
     rows = torch.tensor(hidden_rows(sizes)[:, :, :2], requires_grad=True)
