@@ -262,7 +262,8 @@ REAL_NOTES = [
     "alternation, which nested folds on ten sets can pay for. DPBoost, cuts, is the program with "
     "parallel reductions (up to 10 rounds of cuts, 60 reductions, 16 rows of a group), for one "
     "setting and one repeat; its classifier is that of the best witnesses, and in the row with the "
-    "weights of the relaxation the paper's.",
+    "weights of the relaxation the paper's. The latter calls hardly any group positive (none on "
+    "elephant and fox): it ranks groups, but its zero is no threshold for them.",
     "naive LPBoost calls a group positive for one row above zero, as the paper's naive "
     "classifier; the naive rows that decide by a mean (of probabilities or of log-odds, by "
     "the inner folds) are the simple thing to beat.",

@@ -77,8 +77,7 @@ class Result:
             order = _joint_order(list(before.index), list(table.index))
             own = table.drop(index=kept, errors="ignore")
             both = pd.concat([own, before.loc[kept]]) if len(own) else before
-            columns = table.columns if len(table) else before.columns
-            tables[title] = both.loc[order, columns].rename_axis(before.index.names)
+            tables[title] = both.loc[order].rename_axis(before.index.names)
         return replace(self, tables=tables, earlier=earlier)
 
     def save(self, folder: Path) -> Path:
@@ -104,6 +103,8 @@ class Result:
         """The tables, notes and settings as text."""
         parts = [f"# Reproduction: {self.name}"]
         for title, table in self.tables.items():
+            if table.empty:  # nothing measured, and nothing on the page before
+                continue
             parts.append(f"## {title}\n\n{_markdown_table(table)}")
         parts.extend(f"![{path.stem}]({path.name})" for path in self.figures)
         notes = [*self.notes, *self._of_earlier_versions()]
@@ -137,12 +138,11 @@ def _stored_table(stored: dict[str, Any]) -> pd.DataFrame:
 
 
 def _has_all(table: pd.DataFrame, row: pd.Series) -> bool:
-    """Whether a table has the row with every cell that is filled there, as far as it has them."""
+    """Whether a table has the row with every cell that is filled there."""
     if row.name not in table.index:
         return False
     rows: Any = table.loc  # pandas' stubs know no label of any kind
-    columns = [column for column in row.dropna().index if column in table.columns]
-    return bool(rows[row.name][columns].notna().all())
+    return bool(rows[row.name].reindex(row.dropna().index).notna().all())
 
 
 def _joint_order(before: list[Any], now: list[Any]) -> list[Any]:
