@@ -1,7 +1,9 @@
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 
 # Two test processes on two cores: more threads would only wait for each other. Before any import
@@ -144,11 +146,41 @@ SLOW = (
     "test_docs.py",
 )
 
+# What takes minutes by itself, and where other tests go the same ways through the code: all methods
+# through files, tutorials on real data, workers that are killed, and scikit-learn's checks of
+# estimators whose fit is a search. ``pytest -m ""`` runs everything.
+LONG = (
+    "auto/test_workers.py::test_candidates_that_run_away",
+    "cli/test_cli.py::test_examples_of_the_help_run",
+    "dask/test_worker_loss.py",
+    "jobs/test_jobs.py::test_every_method_runs",
+    "reproductions/test_adaboost_group.py",
+    "test_docs.py::test_tutorials",
+    "test_docs.py::test_command_blocks[start.md",
+    "test_docs.py::test_code_blocks[docs/auto.md",
+    "test_docs.py::test_code_blocks[docs/dask.md",
+    "test_docs.py::test_code_blocks[docs/networks.md",
+)
+SEARCHES = re.compile(
+    r"test_scikit_learn_contract\[(AlternatingMeanMap|AutoGroup|FisherVector|GroupNet|InContext"
+    r"|KernelCount|LaplacianMeanMap|ManifoldAOCClassifierCV|MeanMap|MLPAOC|SBoostClassifierCV|SVMAOC)"
+)
+
 
 def pytest_collection_modifyitems(items):
-    """Mark by place what ``-m "not slow"`` leaves out."""
+    """Mark by place what ``-m "not slow"`` leaves out, and what one process should run.
+
+    Tests of a cluster share one; all checks of an estimator ask models that are fitted once.
+    """
     here = Path(__file__).parent
     for item in items:
         path = item.path.relative_to(here).as_posix()
         if path.startswith(SLOW) or path.endswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        if f"{path}::{item.name}".startswith(LONG) or SEARCHES.match(item.name):
+            item.add_marker(pytest.mark.long)
+        if path.startswith("dask/"):
+            item.add_marker(pytest.mark.xdist_group("dask"))
+        elif path.endswith("test_contract.py") and "-check_" in item.name:
+            estimator = item.nodeid.partition("-check_")[0]
+            item.add_marker(pytest.mark.xdist_group(f"{zlib.crc32(estimator.encode()):x}"))

@@ -94,7 +94,7 @@ def test_counts_in_several_columns(folder, client, tmp_path):
     [
         (["--label", "kind", "--method", "sboost"], "--dask serves the methods group-boost"),
         (["--label", "kind", "--kind", "measure"], "--dask does not serve --kind measure"),
-        (["--label", "kind", "--tune"], "--tune and --dask do not go together"),
+        (["--label", "kind", "--tune"], "--tune and --coverage do not go together with --dask"),
         (["--label", "kind", "-p", "engine=lightgbm"], "the engine is xgboost"),
         (["--label", "kind", "--order", "acc"], "no --order"),
     ],

@@ -198,14 +198,18 @@ print(queue.get(timeout=60))
 
 def test_checkpoints_carry_a_digest(tmp_path):
     pytest.importorskip("distributed")
+    import xgboost
+
     from groupwise.dask.checkpoint import Checkpoint, CheckpointState, read_checkpoint
 
     path = Path(tmp_path / "fit.json")
-    state = CheckpointState(5, {"train": [0.5, float("nan")]}, '{"leaf": [0.25]}')
+    trees = xgboost.train({}, xgboost.DMatrix([[0.0], [1.0]], [0, 1]), num_boost_round=5)
+    booster = trees.save_raw("json").decode()
+    state = CheckpointState(5, {"train": [0.5, float("nan")]}, booster)
     Checkpoint(str(path), 5, {"a": (1, 2)}).write(state)
     assert read_checkpoint(path, {"a": [1, 2]}).booster == state.booster
     whole = path.read_text()
-    altered = [whole.replace("0.25", "0.35"), whole.replace(": 5", ": 6"), whole[:-9],
+    altered = [whole.replace("5E-1", "6E-1"), whole.replace(": 5", ": 6"), whole[:-9],
                json.dumps(json.loads(whole) | {"booster": None}), whole.replace("0.5", '"x"'),
                json.dumps(json.loads(whole) | {"n_rounds": "five"}), "[" * 100_000, "null", "",
                whole.replace('"digest"', '"other"')]  # fmt: skip

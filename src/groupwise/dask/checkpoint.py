@@ -16,7 +16,7 @@ _FORMAT = 2
 _KINDS: dict[str, Any] = {
     "fit": dict[str, Any],
     "n_rounds": int,
-    "history": dict[str, list[float]],
+    "history": dict[str, list[Any]],
     "booster": str,
 }
 
@@ -91,7 +91,10 @@ def read_checkpoint(path: str | Path, fit: dict[str, Any]) -> CheckpointState | 
         raise ValueError(f"{path}: checkpoints of format {format_!r} are not known")
     if digest != _digest(found):
         raise ValueError(f"{path} was altered after it was written; remove it to begin anew")
-    if not all(is_of_type(found.get(name), kind) for name, kind in _KINDS.items()):
+    right = all(is_of_type(found.get(name), kind) for name, kind in _KINDS.items())
+    if not right or not all(  # a loss may be nan
+        type(loss) in (int, float) for losses in found["history"].values() for loss in losses
+    ):
         raise ValueError(f"{path} is no checkpoint of groupwise")
     state = CheckpointState(found["n_rounds"], found["history"], found["booster"])
     _check_booster(path, state)

@@ -288,7 +288,7 @@ def _coverage(held: HeldCoverage, best: str) -> Picture:
     dots = [(x, y, 0.5, 0, f"{x:.0%} promised, {y:.0%} held") for x, y in pairs]
     return Picture(
         f"Coverage promised and held: {best}",
-        f"{held.words}. 'groupwise fit --coverage 0.9' makes a model that gives them.",
+        f"{held.words}. A model fitted with a coverage gives them for new groups.",
         scatter(dots, x_name="coverage promised", y_name="share of groups held"),
     )
 
