@@ -167,6 +167,7 @@ SEARCHES = re.compile(
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items):
     """Mark by place what ``-m "not slow"`` leaves out, and what one process should run.
 
