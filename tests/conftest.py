@@ -3,7 +3,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import zlib
 from pathlib import Path
 
 # Two test processes on two cores: more threads would only wait for each other. Before any import
@@ -150,16 +149,23 @@ SLOW = (
 # through files, tutorials on real data, workers that are killed, and scikit-learn's checks of
 # estimators whose fit is a search. ``pytest -m ""`` runs everything.
 LONG = (
+    "auto/test_auto.py::test_regressor",
     "auto/test_workers.py::test_candidates_that_run_away",
+    "auto/test_workers.py::test_the_model_does_not_depend",
     "cli/test_cli.py::test_examples_of_the_help_run",
+    "dask/test_checkpoint.py::test_a_continued_fit",
     "dask/test_worker_loss.py",
     "jobs/test_jobs.py::test_every_method_runs",
+    "jobs/test_model.py::test_categories_never_seen",
+    "nets/test_imports.py",
     "reproductions/test_adaboost_group.py",
     "test_docs.py::test_tutorials",
     "test_docs.py::test_command_blocks[start.md",
     "test_docs.py::test_code_blocks[docs/auto.md",
     "test_docs.py::test_code_blocks[docs/dask.md",
     "test_docs.py::test_code_blocks[docs/networks.md",
+    "test_docs.py::test_code_blocks[docs/presence.md",
+    "test_docs.py::test_docstrings[groupwise.auto",
 )
 SEARCHES = re.compile(
     r"test_scikit_learn_contract\[(AlternatingMeanMap|AutoGroup|FisherVector|GroupNet|InContext"
@@ -167,12 +173,8 @@ SEARCHES = re.compile(
 )
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items):
-    """Mark by place what ``-m "not slow"`` leaves out, and what one process should run.
-
-    Tests of a cluster share one; all checks of an estimator ask models that are fitted once.
-    """
+    """Mark by place what ``-m "not slow"`` leaves out, and what a plain ``pytest`` does."""
     here = Path(__file__).parent
     for item in items:
         path = item.path.relative_to(here).as_posix()
@@ -180,8 +182,3 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
         if f"{path}::{item.name}".startswith(LONG) or SEARCHES.match(item.name):
             item.add_marker(pytest.mark.long)
-        if path.startswith("dask/"):
-            item.add_marker(pytest.mark.xdist_group("dask"))
-        elif path.endswith("test_contract.py") and "-check_" in item.name:
-            estimator = item.nodeid.partition("-check_")[0]
-            item.add_marker(pytest.mark.xdist_group(f"{zlib.crc32(estimator.encode()):x}"))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from groupwise.tables import OptionError, TableError, as_table, join_groups, stack_sources
@@ -26,6 +27,10 @@ def test_columns_of_groups_stand_on_their_rows_in_the_order_of_rows():
     assert list(ROWS.columns) == ["home", "x"]  # the caller's table is as it was
 
 
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 16,
+    reason="polars hands strings over as views, which pyarrow knows from version 16",
+)
 def test_polars_pandas_and_numbers_for_ids_agree():
     expected = joined().frame
     made = joined(pl.from_pandas(ROWS), pl.from_pandas(HOMES)).frame
