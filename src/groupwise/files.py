@@ -56,7 +56,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         if error.errno is None or error.filename not in (None, name):
             raise
         raise type(error)(error.errno, error.strerror, str(path)) from error
-    except BaseException:
+    except BaseException:  # whatever ended it, an interrupt too, no half file stays
         part.unlink(missing_ok=True)
         raise
 

@@ -7,7 +7,7 @@ from scipy.special import log_softmax as scipy_log_softmax
 
 from groupwise import Groups
 from groupwise.losses import NoisyOrLoss, SmoothMaxLoss
-from groupwise.losses.base import GroupedLayout
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
 
 SCORES = np.concatenate([np.linspace(-630.0, 630.0, 1001), [-1e-300, 0.0, 1e-12]])

@@ -698,7 +698,7 @@ def test_a_loss_decides_for_groups_or_names_a_rule(name):
 def test_blocks_of_runs_do_not_matter(loss, n_classes, block, monkeypatch):
     whole, score, _ = bind(loss, n_classes, 12, n_groups=15)
     expected = whole.value(score), *whole.gradient_and_curvature(score)
-    monkeypatch.setattr("groupwise.losses.base._BLOCK", block)
+    monkeypatch.setattr("groupwise.losses.layout._BLOCK", block)
     parts, _, _ = bind(loss, n_classes, 12, n_groups=15)
     assert np.isclose(parts.value(score), expected[0])
     for one, other in zip(parts.gradient_and_curvature(score), expected[1:], strict=True):

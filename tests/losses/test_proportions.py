@@ -9,7 +9,7 @@ from scipy.special import expit
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 from groupwise.losses import CountLikelihoodLoss, ShareLoss
-from groupwise.losses.base import GroupedLayout
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.losses.tilting import tilt, tilt_classes

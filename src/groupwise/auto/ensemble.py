@@ -16,7 +16,7 @@ from scipy.special import expit
 from groupwise.auto.scaling import Scaling, cross_fitted, is_worse, log_loss
 from groupwise.groups import Groups
 from groupwise.inputs import whole_counts
-from groupwise.losses.base import GroupedLayout
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.measures.decision import best_f_cuts
 from groupwise.measures.threshold import best_threshold

@@ -132,11 +132,11 @@ class JobOptions:
         """Names of all tables, the target first, and the sources."""
         given = self.sources
         if isinstance(given, Mapping):
-            names, tables = [_table_name(self.table, "target"), *map(str, given)], given.values()
+            names, tables = [_table_name(self.table, "target"), *map(str, given)], [*given.values()]
         else:
             names = [_table_name(self.table, "target")]
             names += [_table_name(one, f"source {k}") for k, one in enumerate(given, start=1)]
-            tables = given  # type: ignore[assignment]
+            tables = list(given)
         names = _different(names)
         loaded = {
             name: read_tables(one, group=self.group, header=self.header)

@@ -132,6 +132,7 @@ def half_gram(kernel: Kernel, X: Any, dtype: Any = float) -> NDArray[Any]:
         for rows in _runs(n_rows, n_rows, BLOCK_BYTES):
             gram[rows, : rows.stop] = kernel(X[rows], X[: rows.stop])
         return gram
+    X = np.ascontiguousarray(X)  # the order in memory would change the last bits of sums
     scaled = (X - X.mean(axis=0)) / kernel.sigma
     half = (0.5 * (scaled**2).sum(axis=1)).astype(dtype)
     scaled = scaled.astype(dtype)

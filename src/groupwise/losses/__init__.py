@@ -1,13 +1,7 @@
 """Group losses: functions of the rows' scores that know nothing of any learner."""
 
-from groupwise.losses.base import (
-    LOSSES,
-    AdditiveLoss,
-    BoundLoss,
-    Communicator,
-    GroupLoss,
-    get_loss,
-)
+from groupwise.losses.base import LOSSES, AdditiveLoss, BoundLoss, GroupLoss, get_loss
+from groupwise.losses.layout import Communicator
 from groupwise.losses.majority import MajorityLoss, SessionLoss
 from groupwise.losses.ordinal import OrdinalLoss
 from groupwise.losses.presence import NoisyOrLoss, SmoothMaxLoss

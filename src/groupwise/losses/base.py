@@ -1,13 +1,10 @@
 """What a group loss offers: a value with named parameters, and the loss bound to its data.
 
-A bound loss computes on rows laid out group after group, see :class:`GroupedLayout`.
+A bound loss computes on rows laid out group after group, see :mod:`groupwise.losses.layout`.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,19 +12,15 @@ from scipy.special import expit, softmax
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.logistic import exp_limit
+from groupwise.losses.layout import Block, Communicator, GroupedLayout, LocalOnly
 from groupwise.recipes import Recipe
 from groupwise.rules import MeanScore, Rule
 
 __all__ = [
     "LOSSES",
     "AdditiveLoss",
-    "Block",
     "BoundLoss",
-    "Communicator",
     "GroupLoss",
-    "GroupedLayout",
-    "LocalOnly",
     "RowWeights",
     "TargetKind",
     "get_loss",
@@ -41,12 +34,8 @@ TargetKind = Literal["label", "labels", "share", "report", "number", "time"]
 #: One weight per row, or all alike.
 RowWeights: TypeAlias = NDArray[Any] | None
 
-Reduced = TypeVar("Reduced", float, NDArray[Any])
-
 #: The losses for classification by name.
 LOSSES: dict[str, type["GroupLoss"]] = {}
-
-_BLOCK = 32_768  # rows that are computed at a time
 
 
 class GroupLoss(Recipe, ABC):
@@ -177,178 +166,6 @@ def get_loss(loss: str | GroupLoss) -> GroupLoss:
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
     raise ValueError(f"loss must be one of {list(LOSSES)} or a GroupLoss, got {loss!r}")
-
-
-class GroupedLayout:
-    """The groups of :class:`~groupwise.groups.Groups` as runs of neighbouring rows.
-
-    Sums over runs are several times quicker than sums over scattered rows. Rows that already lie
-    together are taken as they are, whatever the order of their groups; others are moved on the way
-    in and back on the way out.
-
-    Parameters
-    ----------
-    groups : Groups
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_groups,)
-        Rows of each run, as floats.
-    group_codes : ndarray of shape (n_groups,)
-        The position of each run's group in ``groups.names``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from groupwise import Groups
-    >>> layout = GroupedLayout(Groups(["b", "a", "b"]))
-    >>> values = layout.to_sorted(np.array([1.0, 5.0, 2.0]))
-    >>> values.tolist(), layout.sum(values).tolist()
-    ([5.0, 1.0, 2.0], [5.0, 3.0])
-    >>> layout.from_sorted(values).tolist()
-    [1.0, 5.0, 2.0]
-    """
-
-    def __init__(self, groups: Groups):
-        codes = groups.codes
-        bounds = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-        self.order: NDArray[np.intp] | None = None
-        if len(bounds) + 1 == groups.n_groups:
-            self.group_codes = codes[np.concatenate([[0], bounds])]
-        else:
-            self.order = groups.order
-            self.group_codes = np.arange(groups.n_groups)
-        self._set_runs(groups.sizes[self.group_codes])
-
-    def _set_runs(self, counts: NDArray[np.intp]) -> None:
-        self.n_groups, self.n_rows = len(counts), int(counts.sum())
-        self.starts = np.cumsum(counts) - counts
-        self.sizes = counts.astype(float)
-        self.singletons = self.n_groups == self.n_rows
-        self._equal = int(counts[0]) if (counts == counts[0]).all() else None
-
-    @cached_property
-    def _codes(self) -> NDArray[np.intp]:
-        return np.repeat(np.arange(self.n_groups), self.sizes.astype(np.intp))
-
-    @cached_property
-    def blocks(self) -> list["Block"]:
-        """Whole runs, some ten thousand rows at a time: what is done to them stays in the cache."""
-        ends = self.starts + self.sizes.astype(np.intp)
-        cuts = np.flatnonzero(np.diff(ends // _BLOCK, prepend=0, append=ends[-1] // _BLOCK + 1))
-        cuts = np.unique(np.clip(cuts, 0, self.n_groups))
-        edges = np.unique(np.concatenate([[0], cuts, [self.n_groups]]))
-        found = []
-        for first, last in pairwise(edges.tolist()):
-            part = GroupedLayout.__new__(GroupedLayout)
-            part.order, part.group_codes = None, np.arange(last - first)
-            part._set_runs(self.sizes[first:last].astype(np.intp))
-            start = int(self.starts[first])
-            found.append(Block(slice(start, start + part.n_rows), slice(first, last), part))
-        return found
-
-    def to_sorted(self, values: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Rows in the order of the runs: (n_rows,), or (k, n_rows) for (n_rows, k).
-
-        A view of the input where that is possible: not to be written to.
-        """
-        array = np.ascontiguousarray(values.T, dtype=dtype)
-        return array if self.order is None else array.take(self.order, axis=-1)
-
-    def from_sorted(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Undo :meth:`to_sorted`: (n_rows,), or (n_rows, k) for (k, n_rows), in column order."""
-        if self.order is None:
-            return values.T
-        out = np.empty_like(values)
-        out[..., self.order] = values
-        return out.T
-
-    def sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum over each run along the last axis, in double precision."""
-        if self.singletons:
-            return values.astype(np.float64, copy=False)
-        return np.add.reduceat(values, self.starts, axis=-1, dtype=np.float64)
-
-    def mean(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Mean over each run along the last axis."""
-        return self.sum(values) if self.singletons else self.sum(values) / self.sizes
-
-    def max(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Largest value of each run along the last axis."""
-        return values if self.singletons else np.maximum.reduceat(values, self.starts, axis=-1)
-
-    def spread(self, values_group: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-        """Give every row of a run the run's value; (n_groups,) or (k, n_groups)."""
-        if dtype is not None:
-            values_group = values_group.astype(dtype, copy=False)
-        if self.singletons:
-            return values_group
-        # mode: "raise" checks the bounds of indices that are known to be good
-        return values_group.take(self._codes, axis=-1, mode="clip")
-
-    def add(self, values: NDArray[Any], values_group: NDArray[Any]) -> None:
-        """Add to every row its run's value, in place."""
-        values_group = values_group.astype(values.dtype, copy=False)
-        if self._equal is None:
-            values += self.spread(values_group)
-        else:
-            table = values.reshape(*values.shape[:-1], self.n_groups, self._equal)
-            table += values_group[..., None]
-
-    def logsumexp(self, values: NDArray[Any]) -> NDArray[Any]:
-        """``log(sum(exp(values)))`` over each run, finite for finite values."""
-        if self.singletons:
-            return values
-        term, top = self.exp(values)
-        return np.log(self.sum(term)) + top
-
-    def exp(self, values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
-        """``exp(values - top)``, and what was taken off so that no run is lost.
-
-        ``top`` is one number if that will do, or else one for each run. Reciprocals of sums over
-        runs are numbers, and so are their squares.
-        """
-        top = values.max()
-        if top - values.min() < exp_limit(values.dtype) / 2.0:
-            term = values - top
-        else:
-            top = self.max(values)
-            term = values - self.spread(top, values.dtype)
-        return np.exp(term, out=term), top
-
-
-@dataclass(frozen=True)
-class Block:
-    """Neighbouring runs: which rows and which runs they are of the whole, and their own layout."""
-
-    rows: slice
-    groups: slice
-    layout: GroupedLayout
-
-
-class Communicator(Protocol):
-    """How machines that hold different groups of one data set agree on a number.
-
-    Every machine calls the same methods in the same order and gets the same answer.
-    """
-
-    def allreduce_sum(self, values: Reduced) -> Reduced:
-        """Sum over the machines of a float or an array of floats."""
-        ...
-
-    def allreduce_max(self, value: float) -> float:
-        """The largest of the machines' numbers."""
-        ...
-
-
-class LocalOnly:
-    """One machine that holds all groups: what it found is the answer."""
-
-    def allreduce_sum(self, values: Reduced) -> Reduced:
-        return values
-
-    def allreduce_max(self, value: float) -> float:
-        return value
 
 
 class BoundLoss(ABC):

@@ -11,14 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import (
-    BoundLoss,
-    Communicator,
-    GroupedLayout,
-    GroupLoss,
-    LocalOnly,
-    RowWeights,
-)
+from groupwise.losses.base import BoundLoss, GroupLoss, RowWeights
+from groupwise.losses.layout import Communicator, GroupedLayout, LocalOnly
 
 __all__ = ["MajorityLoss", "SessionLoss"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise.losses.base import Communicator, LocalOnly
+from groupwise.losses.layout import Communicator, LocalOnly
 
 __all__ = ["weighted_median", "weighted_quantile"]
 

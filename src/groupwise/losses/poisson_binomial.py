@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise.losses.base import GroupedLayout
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import exp_limit, softplus
 from groupwise.losses.tilting import tilt
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.losses.base import GroupedLayout
+from groupwise.losses.layout import GroupedLayout
 
 __all__ = ["Pooled", "pool", "pool_groups"]
 

@@ -9,15 +9,8 @@ from scipy.optimize import minimize_scalar
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import (
-    AdditiveLoss,
-    Block,
-    BoundLoss,
-    GroupedLayout,
-    GroupLoss,
-    RowWeights,
-    link,
-)
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, RowWeights, link
+from groupwise.losses.layout import Block, GroupedLayout
 from groupwise.losses.logistic import exp_limit, sigmoid, softplus
 from groupwise.rules import Rule
 

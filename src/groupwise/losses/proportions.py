@@ -8,7 +8,8 @@ from scipy.special import logsumexp
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights, TargetKind
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, RowWeights, TargetKind
+from groupwise.losses.layout import Block
 from groupwise.losses.logistic import log_softmax, sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.losses.tilting import tilt_classes

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, RowWeights
+from groupwise.losses.base import AdditiveLoss, BoundLoss, RowWeights
+from groupwise.losses.layout import Block
 from groupwise.losses.median import weighted_median, weighted_quantile
 from groupwise.losses.regression import NumberLoss
 

@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights, TargetKind
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, RowWeights, TargetKind
+from groupwise.losses.layout import Block
 from groupwise.losses.median import weighted_median
 
 __all__ = ["NUMBER_LOSSES", "GroupMeanLoss", "NumberLoss", "get_number_loss"]

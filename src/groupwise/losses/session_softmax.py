@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, GroupLoss, RowWeights
+from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, RowWeights
+from groupwise.losses.layout import Block
 from groupwise.losses.logistic import log_softmax, sigmoid, softplus
 
 __all__ = ["SessionSoftmaxLoss"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from groupwise.losses.base import GroupedLayout
+from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import sigmoid
 
 __all__ = ["tilt", "tilt_classes"]

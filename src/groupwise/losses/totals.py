@@ -9,7 +9,8 @@ from scipy.optimize import minimize_scalar
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.inputs.parameters import check_number
-from groupwise.losses.base import AdditiveLoss, Block, BoundLoss, RowWeights
+from groupwise.losses.base import AdditiveLoss, BoundLoss, RowWeights
+from groupwise.losses.layout import Block
 from groupwise.losses.logistic import sigmoid, softplus
 from groupwise.losses.regression import NumberLoss
 

@@ -181,8 +181,8 @@ class GroupNetClassifier(BaseGroupNet, BaseGroupClassifier):
         self.loss = loss
         self.rule = rule
 
-    def _learn(self, data: Any) -> Any:
-        raise NotImplementedError("fit is written here")  # pragma: no cover
+    def _learn(self, data: Any) -> Any:  # pragma: no cover - the base asks for it
+        raise NotImplementedError("networks have a fit of their own, which prepares torch's data")
 
     def _resolve_loss(self) -> GroupLoss:
         loss = copy(get_loss(self.loss))

@@ -100,15 +100,14 @@ def find_label_issues(
     if len(classes) < 2:
         raise GroupDataError("y holds one class only: there is no other label a group could have")
     rng = check_random_state(random_state)
-    stratify = keep_whole is None and isinstance(cv, int)
-    if stratify:
+    if isinstance(cv, int) and keep_whole is None:
         fewest = int(np.bincount(y_group).min())
         if fewest < 2:
             raise GroupDataError(
                 f"class {classes[np.bincount(y_group).argmin()]!r} has one group: no other group "
                 "could vouch for its label"
             )
-        cv = WholeGroupKFold(min(int(cv), fewest), random_state=rng)  # type: ignore[arg-type]
+        cv = WholeGroupKFold(min(cv, fewest), random_state=rng)
     splits = split_whole_groups(
         cv, X, codes, encoded, keep_whole=keep_whole, stratify=False, random_state=rng
     )
