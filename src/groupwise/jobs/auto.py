@@ -1,6 +1,9 @@
 """The automatic choice on a table: one model, and what every candidate was found to be worth."""
 
+import time
+import warnings
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -8,11 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
+from groupwise.auto.candidates import Candidate
 from groupwise.jobs.baseline import constant_scores
 from groupwise.jobs.evaluate import kept_groups, plain_scores, shown_columns, shown_rows
+from groupwise.jobs.importance import column_importance
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
-from groupwise.jobs.result import FoldResult, GroupResults, Result
+from groupwise.jobs.result import FoldResult, GroupResults, Importance, Result
+from groupwise.jobs.supervision import Split
 from groupwise.methods import AUTO
 
 __all__ = ["fit_auto"]
@@ -38,11 +44,13 @@ def fit_auto(
     -------
     model : TableModel
     result : Result
-        Of the automatic choice (cross-fitted) and of every candidate that was judged.
+        Of the automatic choice (cross-fitted) and of every candidate that was judged. Where time
+        is left, the best of these is fitted again to see which columns its score hangs on.
     estimate : Estimate
         The score to expect on new groups.
     """
-    job.splits(n_splits)  # a table that cannot be split is refused in its own words
+    started = time.monotonic()
+    splits = job.splits(n_splits)  # a table that cannot be split is refused in its own words
     params = {"time_limit": time_limit, "cv": n_splits, "n_jobs": n_jobs}
     model = job.fit(job.method(AUTO), params)
     fitted: Any = model.estimator
@@ -53,6 +61,15 @@ def fit_auto(
     held = fitted.held_out_
     methods = {name: _folds(name, held, job) for name in held.score}
     methods[AUTO] = _with_rows(methods[AUTO], model, job)
+    best = Candidate(job.method(board["method"][0]), board["params"][0])
+    if best.name in methods:
+        until = started + time_limit
+        first_fold = held.seconds[best.name] * (1 + len(model.schema.columns))
+        found = _importance(best, splits, job, until, first_fold)
+        methods[best.name] = [
+            replace(fold, importance=fall)
+            for fold, fall in zip_longest(methods[best.name], found[: len(methods[best.name])])
+        ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
     return model, Result(about, methods, left_out), fitted.estimate_
@@ -84,6 +101,24 @@ def _with_rows(folds: list[FoldResult], model: TableModel, job: Job) -> list[Fol
         codes = names.get_indexer(pd.Index([fold.units.name[k] for k in kept]))
         rows = shown_rows(model, predictions, job.targets, job.order, codes, shown)
         found.append(replace(fold, rows=rows, rows_seen=True))
+    return found
+
+
+def _importance(
+    candidate: Candidate, splits: list[Split], job: Job, until: float, first_fold: float
+) -> list[Importance | None]:
+    """What held-out groups lose by shuffling, fold by fold as long as there is time."""
+    found: list[Importance | None] = []
+    expected = first_fold
+    for train, test in splits:
+        started = time.monotonic()
+        if started + expected > until:
+            break
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the model itself was fitted
+            model = job.fit(candidate.method, candidate.params, train)
+        found.append(column_importance(model, job.features.iloc[test], job.targets.take(test)))
+        expected = 1.5 * (time.monotonic() - started)
     return found
 
 

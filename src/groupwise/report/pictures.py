@@ -55,9 +55,11 @@ def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
     bins = _row_bins(first)
     if bins is not None:
         yield _calibration(bins, best, "rows")
-    importance = result.importance(best)
-    if importance is not None and len(importance):
-        yield _importance(importance, best)
+    for name in map(str, board.index):  # of the automatic choice: its best single method
+        importance = result.importance(name)
+        if importance is not None:
+            yield _importance(importance, name)
+            break
     curves = {str(name): _mean_curve(result.methods[str(name)]) for name in board.index}
     known = {name: curve for name, curve in curves.items() if curve is not None}
     if known:
