@@ -28,6 +28,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import groupwise.auto.base as auto
+import groupwise.incontext.classifier as incontext
 from groupwise import (
     Groups,
     GroupStatisticsClassifier,
@@ -49,7 +51,11 @@ from groupwise.testing import all_estimators
 from groupwise.transfer import TransductiveSVC, WeightedTransferClassifier
 
 TESTS = Path(__file__).parent.parent / "tests"
-ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt")
+sys.path.insert(0, str(TESTS.parent))
+ROOMS = (
+    *("majority", "proportions", "presence", "measures", "transfer", "gbdt"),
+    *("auto", "incontext", "nets", "uncertainty"),
+)
 SECONDS = 25  # that an estimator may take for 48 rows
 PROGRAM = "import groupwise.cli; groupwise.cli.main()"
 SPEAKING = "import groupwise.cli; print('up', flush=True); groupwise.cli.main()"
@@ -359,6 +365,8 @@ def settings():
 def answer_questions(pipe):
     """In a process of its own, which may hang or die: the outcome of a setting and an odd input."""
     odd, known = cases_of("test_odd_inputs"), settings()
+    auto.first_candidates = cases_of("test_contract", "auto").candidates  # of milliseconds
+    incontext.load_network = lambda device: cases_of("test_contract", "incontext").short_network()
     with contextlib.suppress(EOFError):
         while True:
             setting, name = pipe.recv()

@@ -1,5 +1,4 @@
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -145,35 +144,12 @@ SLOW = (
     "test_docs.py",
 )
 
-# What takes minutes by itself, and where other tests go the same ways through the code: all methods
-# through files, tutorials on real data, workers that are killed, and scikit-learn's checks of
-# estimators whose fit is a search. ``pytest -m ""`` runs everything.
-LONG = (
-    "auto/test_auto.py::test_regressor",
-    "auto/test_workers.py::test_candidates_that_run_away",
-    "auto/test_workers.py::test_the_model_does_not_depend",
-    "cli/test_cli.py::test_examples_of_the_help_run",
-    "dask/test_checkpoint.py::test_a_continued_fit",
-    "dask/test_equal.py::test_early_stopping_on_rows",
-    "dask/test_equal.py::test_one_worker",
-    "dask/test_equal.py::test_options_of_trees",
-    "dask/test_predict.py::test_groups_that_cross",
-    "dask/test_worker_loss.py",
-    "jobs/test_jobs.py::test_every_method_runs",
-    "jobs/test_model.py::test_categories_never_seen",
-    "nets/test_imports.py",
-    "reproductions/test_adaboost_group.py",
-    "test_docs.py::test_tutorials",
-    "test_docs.py::test_command_blocks[start.md",
-    "test_docs.py::test_code_blocks[docs/auto.md",
-    "test_docs.py::test_code_blocks[docs/dask.md",
-    "test_docs.py::test_code_blocks[docs/networks.md",
-    "test_docs.py::test_code_blocks[docs/presence.md",
-    "test_docs.py::test_docstrings[groupwise.auto",
-)
-SEARCHES = re.compile(
-    r"test_scikit_learn_contract\[(AlternatingMeanMap|AutoGroup|FisherVector|GroupNet|InContext"
-    r"|KernelCount|LaplacianMeanMap|ManifoldAOCClassifierCV|MeanMap|MLPAOC|SBoostClassifierCV|SVMAOC)"
+# scikit-learn's checks know no groups, and estimators of one base answer them by the same code: by
+# default these are asked, the others by ``pytest -m ""``, as is all that is marked ``long``.
+ASKED = (
+    *("APRClassifier", "BoostedRows", "ConformalGroupRegressor", "GroupBoost", "KNNAOC"),
+    *("ManifoldAOCClassifier()", "ManifoldAOCRegressor()", "SBoostClassifier(n", "SVMPerf"),
+    *("TransductiveSVC", "WeightedTransferClassifier()"),
 )
 
 
@@ -182,7 +158,9 @@ def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     for item in items:
         path = item.path.relative_to(here).as_posix()
-        if path.startswith(SLOW) or path.endswith(SLOW):
-            item.add_marker(pytest.mark.slow)
-        if f"{path}::{item.name}".startswith(LONG) or SEARCHES.match(item.name):
+        function, _, case = item.name.partition("[")
+        if function == "test_scikit_learn_contract" and not case.startswith(ASKED):
             item.add_marker(pytest.mark.long)
+        long = item.get_closest_marker("long") is not None
+        if long or path.startswith(SLOW) or path.endswith(SLOW):
+            item.add_marker(pytest.mark.slow)

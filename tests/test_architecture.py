@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,8 +48,13 @@ def package_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
 def imported_packages(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
             if node.module == "groupwise":
@@ -71,13 +77,14 @@ def private(name):
     return name.startswith("_") and not name.startswith("__")
 
 
+@cache
 def private_names_defined_in(package):
     """Private names that the package's own files define or assign."""
     names = set()
     for path in FILES:
         if package_of(path) != package:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -90,7 +97,6 @@ def private_names_defined_in(package):
     return {name for name in names if private(name)}
 
 
-DEFINED = {package: private_names_defined_in(package) for package in LAYER}
 # The standard library spells these public names so.
 NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_exit"}
 
@@ -98,19 +104,19 @@ NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_exit"}
 @each_file
 def test_nobody_uses_private_attributes_of_another_package(path):
     here = package_of(path)
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if not isinstance(node, ast.Attribute) or not private(node.attr):
             continue
         of_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         of_super = isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()"
-        own = node.attr in DEFINED[here] or node.attr in NOT_PRIVATE
+        own = node.attr in private_names_defined_in(here) or node.attr in NOT_PRIVATE
         assert of_self or of_super or own, f"line {node.lineno}: {ast.unparse(node)}"
 
 
 @each_file
 def test_private_names_are_not_imported(path):
     here = package_of(path)
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("groupwise."):
             if node.module in ("groupwise._compat", "groupwise._typing"):
                 continue
@@ -131,7 +137,7 @@ def test_private_names_of_scikit_learn_are_in_one_place(path):
         return
     # used by half of the libraries around scikit-learn
     allowed = {"_num_samples", "_safe_indexing", "_check_sample_weight"}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
             private_module = any(part.startswith("_") for part in node.module.split("."))
             private_names = {n.name for n in node.names if n.name.startswith("_")} - allowed
@@ -158,7 +164,7 @@ def test_what_stands_beside_the_package_imports_what_there_is():
         for path in (Path(__file__).parents[1] / folder).rglob("*.py")
     ]
     for path in beside:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("groupwise"):
                 needs = {"nets": "torch", "dask": "distributed"}.get(node.module[10:].split(".")[0])
                 if needs is not None and find_spec(needs) is None:

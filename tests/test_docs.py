@@ -25,9 +25,18 @@ TUTORIALS = ROOT / "docs" / "tutorials"
 WITH_COMMANDS = [
     page for page in SITE if "```bash\n" in page.read_text() and page.parent != TUTORIALS
 ]
+# What takes many seconds of them.
+LONG = ("docs/auto.md", "docs/dask.md", "docs/guide.md", "docs/networks.md", "docs/presence.md")
+LONG_COMMANDS = ("start.md", "cli.md")
+LONG_MODULES = ("groupwise.auto", "groupwise.proportions.kernel_count")
 
 
-@pytest.mark.parametrize("name", MODULES)
+def marked(names, long):
+    """The names, some of them marked as long."""
+    return [pytest.param(n, marks=pytest.mark.long if n.startswith(long) else []) for n in names]
+
+
+@pytest.mark.parametrize("name", marked(MODULES, LONG_MODULES))
 def test_docstrings(name):
     if name.endswith((".torch_network", ".mlp")) or name.startswith("groupwise.nets."):
         pytest.importorskip("torch", reason="the extra torch is not installed")
@@ -37,8 +46,9 @@ def test_docstrings(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_blocks(page, capsys):
+@pytest.mark.parametrize("name", marked([str(p.relative_to(ROOT)) for p in PAGES], LONG))
+def test_code_blocks(name, capsys):
+    page = ROOT / name
     if page.name == "dask.md":
         pytest.importorskip("distributed", reason="the extra dask is not installed")
     if page.name == "networks.md":
@@ -50,8 +60,9 @@ def test_code_blocks(page, capsys):
         exec(compile(block, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
-def test_command_blocks(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", marked([page.name for page in WITH_COMMANDS], LONG_COMMANDS))
+def test_command_blocks(name, tmp_path, monkeypatch):
+    page = ROOT / "docs" / name
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```bash\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     for line in "".join(blocks).splitlines():
@@ -68,6 +79,7 @@ def tutorial_files():
     return module.PAGES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["wearable", "precincts", "molecules", "mails", "mushrooms"])
 def test_tutorials(name, real_data, tmp_path, monkeypatch):
     """The commands of a page as they stand, on real data; what they say is what the page shows."""

@@ -37,7 +37,7 @@ def test_nothing_slow_is_loaded_before_it_is_needed(program):
     assert loaded_after(program) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_names_are_loaded_when_they_are_asked_for():
     found = loaded_after("import groupwise\ngroupwise.SBoostClassifier().get_params()")
     assert {"numpy", "sklearn"} <= set(found)

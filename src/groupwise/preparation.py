@@ -156,8 +156,9 @@ def fit_preparation(
 
 def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | None) -> Prepared:
     """What the estimator takes; where it takes tables, category columns are of that type."""
-    if preparation is not None:
-        return preparation.transform(X)
+    if preparation is not None:  # learned from a dense table
+        table: Any = X
+        return preparation.transform(table.toarray() if issparse(X) else table)
     if not len(categories):
         return X
     table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))

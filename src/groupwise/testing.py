@@ -91,11 +91,12 @@ def parametrize_with_group_checks(
     cases = []
     for estimator in estimators:
         reasons = expected_failed_checks(estimator) if expected_failed_checks else {}
+        name = " ".join(repr(estimator).split())
         for check in GROUP_CHECKS:
             reason = reasons.get(check.__name__)
             marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-            name = f"{' '.join(repr(estimator).split())}-{check.__name__}"
-            cases.append(pytest.param(estimator, check, marks=marks, id=name))
+            case = pytest.param(estimator, check, marks=marks, id=f"{name}-{check.__name__}")
+            cases.append(case)
     return pytest.mark.parametrize(("estimator", "check"), cases)
 
 

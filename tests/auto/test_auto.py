@@ -145,6 +145,7 @@ def test_transfer(cheap_candidates):
     assert 0.5 < model.estimate_.score <= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["mean", "total"])
 def test_regressor(target, tmp_path):
     rng = np.random.RandomState(0)

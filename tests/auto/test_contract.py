@@ -27,12 +27,13 @@ def of_numbers():
     return [[ridge, Candidate(Method("number", "constant", path, "", dummy))]], {}
 
 
+def candidates(kind, **_):
+    tiers, _ = of_numbers() if kind == "number" else cheap(kind)
+    return [[candidate for tier in tiers for candidate in tier]], {}
+
+
 @pytest.fixture(autouse=True)
 def few_candidates(monkeypatch):
-    def candidates(kind, **_):
-        tiers, _ = of_numbers() if kind == "number" else cheap(kind)
-        return [[candidate for tier in tiers for candidate in tier]], {}
-
     monkeypatch.setattr(base, "first_candidates", candidates)
 
 

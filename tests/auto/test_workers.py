@@ -64,7 +64,7 @@ def same(one, other, data):
     assert one.estimate_ == other.estimate_
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_model_does_not_depend_on_the_number_of_processes(data, cheap_candidates):
     same(fit(data), fit(data, n_jobs=2), data)
 
@@ -81,6 +81,7 @@ def test_finished_folds_are_kept_and_the_run_goes_on(data, cheap_candidates, tmp
     same(fit(data, folder=tmp_path / "race"), whole, data)
 
 
+@pytest.mark.long
 def test_other_data_do_not_go_on(data, cheap_candidates, tmp_path):
     fit(data, folder=tmp_path)
     other = make_sessions(data.X, data.y_row, size=5, n_other=(0, 2), random_state=5)
@@ -88,7 +89,7 @@ def test_other_data_do_not_go_on(data, cheap_candidates, tmp_path):
     assert len(list(tmp_path.iterdir())) == 12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, tmp_path):
     script = tmp_path / "run.py"
     np.savez(tmp_path / "data.npz", X=data.X, y=data.y, groups=data.groups)
@@ -119,7 +120,7 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
     same(fit(data, folder=tmp_path / "race"), fit(data), data)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_candidates_that_run_away_are_left_out(data, add_candidates, troublemakers, monkeypatch):
     trouble = {"Sleeper": "took longer than 2 s", "Quitter": "ended with 3", "Glutton": "used more"}
     add_candidates(*(troublemakers + name for name in trouble))

@@ -239,6 +239,7 @@ def test_codes_sum_to_zero():
     np.testing.assert_allclose(vote_coding(4).sum(axis=1), 0, atol=1e-15)
 
 
+@pytest.mark.long
 def test_resampling_draws_each_row_as_often_as_its_weight_says():
     weight = np.array([0.5, 0.25, 0.2, 0.05])
     counts = np.array([resample_counts(weight, RNG(seed)) for seed in range(2000)])

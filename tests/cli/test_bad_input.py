@@ -539,6 +539,7 @@ def test_a_full_disk(fitted, tmp_path, run):
             subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kill", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -9)])
 def test_a_killed_process(kill, code, fitted, tmp_path):
     """A comparison that is stopped keeps its finished folds, and nothing half written."""
@@ -564,6 +565,7 @@ def test_a_killed_process(kill, code, fitted, tmp_path):
     assert all("units" in json.loads(path.read_text()) for path in stored)
 
 
+@pytest.mark.long
 def test_what_nobody_reads_is_no_error(fitted):
     program = "from groupwise.cli import app; app()"
     process = subprocess.Popen(

@@ -56,6 +56,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_examples_of_the_help_run(run, folder, monkeypatch):
     """One after the other: later commands read what the earlier ones have written."""
     monkeypatch.chdir(folder)
@@ -69,6 +70,7 @@ def test_examples_of_the_help_run(run, folder, monkeypatch):
             assert (folder / written[name]).stat().st_size > 0
 
 
+@pytest.mark.long
 def test_demo(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run(*shlex.split(example("demo"))[1:])
@@ -95,6 +97,7 @@ def test_fit_says_what_it_did(run, fitted, good, tmp_path):
     assert load_model(path).schema.columns == ("x", "z", "colour", "when")
 
 
+@pytest.mark.long
 def test_json_quiet_and_seed(run, fitted, tmp_path):
     arguments = ["fit", fitted / "good.csv", "-g", "group", "-l", "kind", "-m", "sboost",
                  "-p", "n_estimators=3", "--folds", 2, "-o", tmp_path / "m.skops"]  # fmt: skip

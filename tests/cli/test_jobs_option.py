@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 METHODS = "means-logistic,naive-logistic"
 # What a clock and a meter say.
 MEASURED = ("seconds_search", "seconds_fit", "seconds_predict", "memory_mib")
@@ -15,6 +17,7 @@ def folds(folder):
     }
 
 
+@pytest.mark.long
 def test_compare_in_two_processes(run, fitted, tmp_path):
     for jobs in (1, 2):
         done = run(

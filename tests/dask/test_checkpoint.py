@@ -16,6 +16,7 @@ from groupwise.gbdt import GroupBoostClassifier
 THIN = HistTrees(n_jobs=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [
@@ -49,6 +50,7 @@ def test_a_continued_fit_is_the_same_fit(client, coarse, cut, tmp_path, options)
     assert continued.n_iter_ == through.n_iter_
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_another_fit_is_refused(client, coarse, cut, tmp_path):
     path = tmp_path / "fit.json"
 

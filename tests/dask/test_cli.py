@@ -63,6 +63,7 @@ def test_fit_predict_evaluate_report(folder, client, tmp_path):
     assert len(pd.read_csv(tmp_path / "groups.csv")) == 150
 
 
+@pytest.mark.long
 def test_the_model_is_that_of_one_machine(folder, client, tmp_path):
     paths = [tmp_path / "many.skops", tmp_path / "one.skops"]
     assert fit(folder, client, paths[0], "--label", "kind").exit_code == 0
@@ -79,6 +80,7 @@ def test_the_model_is_that_of_one_machine(folder, client, tmp_path):
     np.testing.assert_allclose(*scores, atol=3e-7)
 
 
+@pytest.mark.long
 def test_counts_in_several_columns(folder, client, tmp_path):
     for path in folder.iterdir():
         table = pd.read_parquet(path)

@@ -37,7 +37,9 @@ def booster(loss="majority", trees=None, **options):
     return GroupBoostClassifier(loss, engine="xgboost", trees=trees, **options)
 
 
-CUTS = [(*line, 3) for line in LOSSES] + [(*LOSSES[0], 7)]
+CUTS = [
+    pytest.param(*line, 3, marks=[] if line in LOSSES[::4] else pytest.mark.long) for line in LOSSES
+] + [(*LOSSES[0], 7)]
 
 
 @pytest.mark.parametrize(("loss", "n_classes", "tol", "n_partitions"), CUTS)
@@ -53,6 +55,7 @@ def test_every_loss_is_that_of_one_machine(
     np.testing.assert_array_equal(many.classes_, one.classes_)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["majority"])
 def test_one_worker_is_no_exception(one_worker, coarse, loss, cut, apart):
     X, y, groups = coarse()
@@ -62,6 +65,7 @@ def test_one_worker_is_no_exception(one_worker, coarse, loss, cut, apart):
     assert apart(many.estimator_, one, X) <= 3e-7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["poisson", "negative_binomial", "absolute_error"])
 def test_counts_and_medians(client, coarse, loss, cut, apart):
     X, _, groups = coarse()
@@ -109,6 +113,7 @@ def test_means_and_totals(client, coarse, target, delta, cut, apart):
     assert found.index.tolist() == encoded.names.tolist()
 
 
+@pytest.mark.long
 def test_frames_with_columns_by_name_and_integer_ids(client, coarse, apart):
     X, y, groups = coarse()
     ids = Groups(groups).codes * 7 - 100
@@ -121,6 +126,7 @@ def test_frames_with_columns_by_name_and_integer_ids(client, coarse, apart):
     assert many.estimator_.feature_names_in_.tolist() == list("abcde")
 
 
+@pytest.mark.long
 def test_parquet_parts(client, coarse, tmp_path, apart):
     X, y, groups = coarse()
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y, g=groups)
@@ -144,6 +150,7 @@ def test_weights_and_rows_without_weight(client, coarse, cut, apart):
     assert apart(many.estimator_, one, X) <= 3e-7
 
 
+@pytest.mark.long
 def test_tables_of_shares(client, coarse, cut, apart):
     X, y, groups = coarse(n_classes=3)
     encoded = Groups(groups)
@@ -158,6 +165,7 @@ def test_tables_of_shares(client, coarse, cut, apart):
     assert float(client.compute(score).result()) == pytest.approx(one.score(X, shares, groups))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_partitions_val", [1, 2])
 def test_early_stopping_on_rows_passed_apart(client, coarse, cut, apart, n_partitions_val):
     X, y, groups = coarse()
@@ -179,6 +187,7 @@ def test_early_stopping_on_rows_passed_apart(client, coarse, cut, apart, n_parti
     assert apart(many.estimator_, one, X) == 0.0
 
 
+@pytest.mark.long
 def test_held_out_groups_do_not_depend_on_partitions(client, one_worker, coarse, cut, apart):
     X, y, groups = coarse()
     settings = booster("majority_softmax", n_estimators=40, early_stopping=True)
@@ -194,6 +203,7 @@ def test_held_out_groups_do_not_depend_on_partitions(client, one_worker, coarse,
         np.testing.assert_allclose(models[0].history_["valid"], other.history_["valid"], rtol=1e-12)
 
 
+@pytest.mark.long
 def test_continued_models(client, coarse, cut, apart):
     X, y, groups = coarse()
     first = booster("majority_softmax", n_estimators=5).fit(X, y, groups=groups)
@@ -204,6 +214,7 @@ def test_continued_models(client, coarse, cut, apart):
     assert apart(many.estimator_, one, X) == 0.0
 
 
+@pytest.mark.long
 def test_the_model_is_an_ordinary_one(client, coarse, tmp_path, cut):
     X, y, groups = coarse()
     many = DaskGroupBoostClassifier(booster(), client=client)
@@ -213,6 +224,7 @@ def test_the_model_is_an_ordinary_one(client, coarse, tmp_path, cut):
     np.testing.assert_array_equal(loaded.predict_proba(X), many.estimator_.predict_proba(X))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trees", [{"max_features": 0.6}, {"max_leaf_nodes": 5}, {"max_bins": 8}])
 def test_options_of_trees(client, coarse, trees, cut, apart):
     X, y, groups = coarse()
@@ -237,6 +249,7 @@ def test_categories(client, coarse, cut, apart):
     assert apart(many.estimator_, one, X) == 0.0
 
 
+@pytest.mark.long
 def test_binned_rows_on_disk(client, coarse, cut, apart):
     X, y, groups = coarse()
     settings = booster("majority_softmax", n_estimators=20, early_stopping=True)
@@ -250,6 +263,7 @@ def test_binned_rows_on_disk(client, coarse, cut, apart):
     assert models[0].history_["valid"] == pytest.approx(models[1].history_["valid"])
 
 
+@pytest.mark.long
 def test_each_row_a_group(client, coarse, cut, apart):
     X, y, _ = coarse()
     one = booster("majority_softmax").fit(X, y, groups=np.arange(len(y)))

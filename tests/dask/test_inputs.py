@@ -56,6 +56,7 @@ def test_one_class_only_and_too_many(client, coarse, cut):
         fit(client, cut(X, 3), cut(np.eye(3)[y], 3), cut(groups, 3))
 
 
+@pytest.mark.long
 def test_weights(client, coarse, cut):
     X, y, groups = coarse()
     weight = np.ones(len(y))

@@ -54,6 +54,7 @@ def test_rows_of_an_array(client, coarse, cut):
         np.testing.assert_allclose(client.compute(lazy).result(), expected)
 
 
+@pytest.mark.long
 def test_groups_that_cross_partitions(fitted, client):
     many, table, labels, groups = fitted
     frame = cut_frame(table, y=labels, g=groups)
@@ -77,6 +78,7 @@ def test_groups_that_cross_partitions(fitted, client):
     assert (lines["predicted"].sort_index() == found).all()
 
 
+@pytest.mark.long
 def test_without_repartition_groups_must_be_whole(fitted, client):
     many, table, _, groups = fitted
     strict = DaskGroupBoostClassifier(client=client, repartition=False)

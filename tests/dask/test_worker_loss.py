@@ -16,6 +16,8 @@ from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier, WorkerLostError
 from groupwise.gbdt import GroupBoostClassifier
 
+pytestmark = pytest.mark.long  # clusters of their own
+
 
 @pytest.fixture
 def fresh_client():

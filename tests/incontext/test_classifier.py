@@ -44,6 +44,7 @@ def test_learns_nearly_the_true_rule(sessions):
     assert model.score(X_test, y_test, groups_test) > accuracy - 0.1
 
 
+@pytest.mark.long
 def test_threads_do_not_change_the_answer(sessions):
     (X, y, groups), (X_test, _, groups_test) = halves(sessions)
     params = {"n_members": 3, "random_state": 0}
@@ -68,6 +69,7 @@ def test_units_do_not_matter(sessions):
     np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
+@pytest.mark.long
 def test_swapped_classes_swap_the_answer_when_members_come_in_fours(sessions):
     (X, y, groups), (X_test, _, groups_test) = halves(sessions)
     params = {"n_members": 4, "n_jobs": 1, "random_state": 0}
@@ -80,6 +82,7 @@ def test_swapped_classes_swap_the_answer_when_members_come_in_fours(sessions):
     )
 
 
+@pytest.mark.long
 def test_counts_as_labels_counts_or_shares(sessions):
     (X, _, groups), _ = halves(sessions)
     y_row = sessions.y_row[sessions.groups < np.median(sessions.groups)]
@@ -129,6 +132,7 @@ def test_unlabeled_groups_take_part(sessions):
     assert len(more.transductive_predictions().y_row) == len(X)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["majority", "presence"])
 def test_more_classes_than_the_network_has(kind):
     rng = np.random.RandomState(0)
@@ -167,6 +171,7 @@ def test_a_missing_value_is_read_as_the_mean(sessions):
     )
 
 
+@pytest.mark.long
 def test_categories_are_read_as_one_column_each(sessions):
     (X, y, groups), _ = halves(sessions)
     colour = np.array(["blue", "green", "red"])[(X[:, 0] > 0).astype(int) + (X[:, 0] > 1)]
@@ -215,6 +220,7 @@ def test_two_rows_are_a_context():
     assert np.isfinite(model.predict_proba([[0.5]], [7])).all()
 
 
+@pytest.mark.long
 def test_sparse_and_dense_are_alike(sessions):
     (X, y, groups), (X_test, _, groups_test) = halves(sessions)
     X, X_test = (np.where(np.abs(part) < 0.5, 0.0, part) for part in (X, X_test))
@@ -268,6 +274,7 @@ def test_bad_parameters(params, message):
         InContextClassifier(**params).fit([[0.0], [1.0]], [0, 1], groups=[0, 1])
 
 
+@pytest.mark.long
 def test_no_torch_is_loaded():
     program = (
         "import sys, numpy as np\n"

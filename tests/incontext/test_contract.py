@@ -1,6 +1,7 @@
 """The in-context classifier: scikit-learn's checks and the library's own."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -36,10 +37,16 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+@cache
+def short_network():
+    """A block of the network instead of eight."""
+    whole = load_network()
+    return replace(whole, meta=whole.meta | {"sizes": whole.meta["sizes"] | {"n_blocks": 1}})
+
+
 @parametrize_with_group_checks(ESTIMATORS)
 def test_group_contract(estimator, check, monkeypatch):
-    # the contract does not ask how good the answers are: a block of the network instead of eight
-    short = load_network()
-    short = replace(short, meta=short.meta | {"sizes": short.meta["sizes"] | {"n_blocks": 1}})
+    # the contract does not ask how good the answers are
+    short = short_network()
     monkeypatch.setattr(classifier, "load_network", lambda device: short)
     check(estimator)

@@ -40,7 +40,7 @@ def loss_of(model, seed=99):
     return float(of_rows + measure.GROUP_WEIGHT * of_groups)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_fifty_steps_lower_the_loss():
     trainer = small_trainer()
     before = loss_of(trainer.network)

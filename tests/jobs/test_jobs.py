@@ -41,7 +41,7 @@ def predictions(groups, score_row, proba_group):
     return Predictions(np.arange(2), Groups(groups), score_row, proba_row, proba_group, code)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("method", SINGLE, ids=lambda m: f"{m.kind}-{m.name}")
 def test_every_method_runs_and_its_model_survives_a_file(table, columns, method, tmp_path):
     job = make_job(table, method.kind, columns)
@@ -180,6 +180,7 @@ def test_naive_baselines_of_presence_decide_by_a_mean(table, columns):
     assert job.method("naive-boosting-any").params == {"rule": "any"}
 
 
+@pytest.mark.long
 def test_a_search_sees_training_groups_only(table, columns):
     job = make_job(table, "majority", columns)
     method = get_method("majority", "naive-logistic", n_rows=1, n_classes=2)

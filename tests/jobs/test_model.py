@@ -61,7 +61,7 @@ def test_categories_of_a_table_are_the_codes_of_an_array():
 EACH = [m for m in METHODS if m.kind == "majority" and m.name != "auto"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("method", EACH, ids=lambda m: m.name)
 def test_categories_never_seen_and_missing_ones_are_predicted(method, tmp_path):
     job = make_job()

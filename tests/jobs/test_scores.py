@@ -56,7 +56,11 @@ def cases():
             for n_classes in (2, 3):
                 name = f"{method.kind}-{method.name}-{n_classes}"
                 yield pytest.param(
-                    method, measure, n_classes, id=f"{name}-{measure}" if measure else name
+                    method,
+                    measure,
+                    n_classes,
+                    id=f"{name}-{measure}" if measure else name,
+                    marks=pytest.mark.long if n_classes > 2 else [],
                 )
 
 

@@ -50,6 +50,7 @@ def test_one_call_for_pandas_and_polars(sessions, labels):
     assert "dates: 'when'; texts: 'note'" in model.wants and "the group: 'session'" in model.wants
 
 
+@pytest.mark.long
 def test_rows_keep_their_order(sessions, labels, tmp_path):
     model, _ = fit_table(sessions, groups_table=labels, group="session", label="kind",
                          method="naive-logistic", n_splits=2)  # fmt: skip
@@ -193,6 +194,6 @@ def test_kind_with_a_positive_class_is_presence(sessions, labels):
     assert job.supervision.kind == "presence" and "`positive` is given" in why
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_in_processes_are_the_steps_of_one():
     assert list(run_steps(np.sqrt, [4.0, 9.0, 16.0], 2)) == [2.0, 3.0, 4.0]

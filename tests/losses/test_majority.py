@@ -41,6 +41,7 @@ def test_weights_are_the_negative_gradient(gamma, seed):
     assert check_grad(log_value, gradient, z) < 1e-6
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.floats(-1e6, 1e6)), min_size=1),

@@ -53,8 +53,14 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks(ESTIMATORS + VARIANTS, expected_failed_checks=expected_failures)
+@parametrize_with_group_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_group_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_group_checks(VARIANTS, expected_failed_checks=expected_failures)
+def test_group_contract_of_variants(estimator, check):
     check(estimator)
 
 

@@ -149,6 +149,7 @@ def test_samme_with_two_classes_is_the_paper(sessions):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_label_names_do_not_matter_and_a_flip_mirrors(sessions, learner):
     score = fit(sessions, estimator=learner).decision_function(sessions.X)
@@ -162,7 +163,7 @@ def test_label_names_do_not_matter_and_a_flip_mirrors(sessions, learner):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("gamma", "learner"),
     [(gamma, HistTrees(1, n_jobs=1)) for gamma in (0.0, 4.0, 1000.0)],
@@ -375,7 +376,7 @@ def test_unknown_classes_at_score_time(sessions):
             call(sessions.X, y, groups=sessions.groups)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["german"])
 def test_beats_naive_adaboost_with_the_same_trees(real_data, name):
     """The claim of Table 3 for Figure 3 as printed (rows sampled by D); ten splits, no reuse.

@@ -60,6 +60,13 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.filterwarnings("ignore:the optimum is the zero plane")  # small noisy groups
-@parametrize_with_group_checks(ESTIMATORS + VARIANTS, expected_failed_checks=expected_failures)
+@parametrize_with_group_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_group_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:the optimum is the zero plane")  # small noisy groups
+@parametrize_with_group_checks(VARIANTS, expected_failed_checks=expected_failures)
+def test_group_contract_of_variants(estimator, check):
     check(estimator)

@@ -26,7 +26,7 @@ model.fit(X, y, groups=[0, 0, 1, 1, 2, 2]).predict_groups(X, [0, 0, 1, 1, 2, 2])
 """
 
 
-@pytest.mark.slow  # a process
+@pytest.mark.long  # a process that imports torch
 def test_a_machine_with_torch_and_scikit_learn_is_enough():
     program = PROGRAM.format(blocked=set(BLOCKED))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

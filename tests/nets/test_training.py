@@ -197,6 +197,7 @@ def test_the_rate_rises_and_falls():
     assert one_cycle(0, 1, 2.0) == pytest.approx(2.0)
 
 
+@pytest.mark.long
 def test_numbers_of_rows_come_from_totals():
     rng = np.random.default_rng(6)
     X, groups = rng.normal(size=(120, 2)), np.repeat(np.arange(40), 3)

@@ -64,6 +64,12 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks(ESTIMATORS + VARIANTS)
+@parametrize_with_group_checks(ESTIMATORS)
 def test_group_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_group_checks(VARIANTS)
+def test_group_contract_of_variants(estimator, check):
     check(estimator)

@@ -94,6 +94,7 @@ def test_a_positive_group_without_a_separable_row_pays_its_slack():
     assert clf.fit(X, y, groups=groups).upper_bound_ == pytest.approx(3.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cost", [{"C": 0.3}, {"nu": 0.1}])
 @pytest.mark.parametrize("solution", ["witnesses", "relaxation"])
 def test_rows_at_their_own_cost_are_single_negative_groups(easy, cost, solution):
@@ -195,7 +196,7 @@ def test_constant_features_and_copies():
     assert clf.upper_bound_ == pytest.approx(1.0) and clf.gap_ <= 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_tiny_groups():
     rng = np.random.RandomState(0)
     groups = np.repeat(np.arange(2000), 2)

@@ -90,6 +90,7 @@ def test_new_groups_are_described_as_training_groups_are(seed, monkeypatch):
     assert np.linalg.norm(new - known) > 0.3  # of vectors of length one
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 def test_few_positive_groups_are_found_among_new_ones(seed):
     """A quarter is positive: held-out scores decide how many new groups are called so."""

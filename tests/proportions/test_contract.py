@@ -85,9 +85,15 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @parametrize_with_group_checks(
-    [*CLASSIFIERS, VARIANTS[2], *REGRESSORS], expected_failed_checks=expected_failures
+    [*CLASSIFIERS, *REGRESSORS], expected_failed_checks=expected_failures
 )
 def test_group_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_group_checks(VARIANTS, expected_failed_checks=expected_failures)
+def test_group_contract_of_variants(estimator, check):
     check(estimator)
 
 
@@ -99,7 +105,9 @@ def seeded(estimator):
 
 
 ALL = pytest.mark.parametrize(
-    "estimator", [*CLASSIFIERS, *VARIANTS], ids=lambda e: " ".join(repr(e).split())
+    "estimator",
+    [*CLASSIFIERS, *(pytest.param(variant, marks=pytest.mark.long) for variant in VARIANTS)],
+    ids=lambda e: " ".join(repr(e).split()),
 )
 
 

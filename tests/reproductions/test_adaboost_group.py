@@ -57,6 +57,7 @@ def small_data(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_whole_run_on_small_data(small_data):
     headings = []
 

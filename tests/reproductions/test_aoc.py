@@ -45,6 +45,7 @@ def small_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::groupwise.exceptions.EqualSharesWarning")
 def test_everything_runs_on_made_up_data(small_folder, monkeypatch, tmp_path):
     named = ("AOC-kNN", "AOC-ANN", "il-L2", "il-L2 + bias", "count likelihood")

@@ -35,6 +35,7 @@ def shrink(monkeypatch, methods):
     monkeypatch.setattr(dpboost, "PROGRAM", {"one repeat": mil_sets.Method(MILESClassifier)})
 
 
+@pytest.mark.long
 def test_whole_run_on_small_data(small_data, monkeypatch):
     shrink(monkeypatch, ["MILES", "axis-parallel rectangle"])
     steps = {}

@@ -53,7 +53,7 @@ def compare(run, table):
 # ``os.replace`` is the moment a file becomes whole; it stops at one of the writes.
 
 
-@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("at", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_killed_comparison_continues(compare, tmp_path, at):
     program = (
         "import os\nreally, n = os.replace, 0\ndef stop(*a):\n    global n\n    n += 1\n"
@@ -130,6 +130,7 @@ def test_control_c_in_the_first_seconds(table, moment, tmp_path):
         assert errors.decode().strip() == "error: interrupted"
 
 
+@pytest.mark.long
 def test_a_closed_standard_input():
     done = subprocess.run(
         ["sh", "-c", f'exec "{sys.executable}" -c "{PROGRAM}" describe - <&-'],
@@ -138,6 +139,7 @@ def test_a_closed_standard_input():
     assert done.returncode == 3 and done.stderr == b"error: -: standard input is closed\n"
 
 
+@pytest.mark.long
 def test_plain_c_locale_and_a_path_that_is_not_ascii(table, tmp_path):
     folder = tmp_path / "größe"
     folder.mkdir()

@@ -317,7 +317,7 @@ def test_the_watch_hears(watch, tmp_path):
     assert {"open", "subprocess.Popen", "exec"} <= set(heard)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_no_tree_calls_anything(seed, craft, watch, monkeypatch):
     rng = random.Random(seed)
     classes = own_classes()

@@ -534,17 +534,22 @@ NAMES = re.compile(
 VOICES = re.compile(r"groupwise|sklearn/utils|sklearn/base|sklearn/model_selection")
 
 
+def takes_domains(estimator: Any) -> bool:
+    by_kind = getattr(estimator, "kind", "transfer") == "transfer"
+    return hasattr(estimator, "domain_column") and by_kind
+
+
 def applies(odd: Odd, name: str, estimator: Any) -> bool:
     """Whether a change means something to an estimator."""
     kind = "classes" if is_classifier(estimator) else "numbers"
-    if kind not in odd.kinds or (name in GROUPS and hasattr(estimator, "domain_column")):
+    if kind not in odd.kinds or (name in GROUPS and takes_domains(estimator)):
         return False
     return not odd.needs_weight or "sample_weight" in inspect.signature(estimator.fit).parameters
 
 
 def outcome(estimator: Any, odd: Odd) -> str:
     """Fit and ask an estimator: "finite", "refused", or what is wrong with what it did."""
-    by_domain = hasattr(estimator, "domain_column")
+    by_domain = takes_domains(estimator)
     kind = "classes" if is_classifier(estimator) else "numbers"
     case = odd.change(plain_case(kind, by_domain))
     model = clone(estimator)

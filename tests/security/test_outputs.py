@@ -97,6 +97,7 @@ def test_a_terminal_is_shown_csv_without_escapes(table, monkeypatch):
     assert b"\x1b" not in shown and b"\\x1b]0;PWNED" in shown
 
 
+@pytest.mark.long
 def test_inputs_and_foreign_files_are_not_replaced(run, table, tmp_path):
     model, mine = table.parent / "m.skops", tmp_path / "keep.txt"
     mine.write_text("my notes")

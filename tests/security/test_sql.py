@@ -1,5 +1,7 @@
 """A query is one SELECT: it cannot write, attach, install or leave its database."""
 
+import contextlib
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -14,9 +16,22 @@ def files(folder):
     return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("databases")
+    with contextlib.chdir(folder):
+        make_databases()
+    return folder
+
+
 @pytest.fixture
-def databases(tmp_path, monkeypatch):
+def databases(made_once, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(made_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def make_databases():
     for name in ("a.duckdb", "other.duckdb"):
         with duckdb.connect(name) as connection:
             connection.execute("create table t as select 1 as a, 'x' as b")
@@ -28,7 +43,6 @@ def databases(tmp_path, monkeypatch):
         connection.execute("create table t as select 1 as a, 'x' as b")
         connection.commit()
         connection.close()
-    return tmp_path
 
 
 GOOD = ["select * from t", "SELECT a, b FROM t;", "with q as (select * from t) select * from q",

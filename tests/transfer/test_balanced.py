@@ -20,7 +20,7 @@ def test_balanced_weighting_gives_up_a_harmful_source():
     assert not clf.selection_.negative_transfer
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_balanced_weighting_does_not_go_by_the_order_of_rows(seed):
     data = make_shifted_domains(120, 24, angle=60, noise=0.2, random_state=seed)
@@ -37,6 +37,7 @@ def test_balanced_weighting_does_not_go_by_the_order_of_rows(seed):
         assert selection.errors == found[0][0].errors
 
 
+@pytest.mark.long
 def test_class_weights_reach_the_comparison():
     """Held-out fits see the labels themselves, by which a dict of weights goes."""
     data = make_shifted_domains(80, 30, noise=0.3, random_state=0)

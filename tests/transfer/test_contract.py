@@ -85,8 +85,14 @@ VARIANTS = [
 ]
 
 
-@parametrize_with_group_checks([*ESTIMATORS, *VARIANTS])
+@parametrize_with_group_checks(ESTIMATORS)
 def test_group_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_group_checks(VARIANTS)
+def test_group_contract_of_variants(estimator, check):
     check(estimator)
 
 

@@ -34,6 +34,7 @@ def test_safe_choice_reports_negative_transfer():
     np.testing.assert_allclose(clf.decision_function(data.X), alone.decision_function(data.X))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.NegativeTransferWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_safe_choice_is_never_worse_on_held_out_rows(seed):
@@ -70,6 +71,7 @@ def test_safe_choice_needs_two_target_rows_of_a_class():
         ).fit(X, y, domains=["s", "s", "s", "s", "t", "t", "t", "t"])
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::groupwise.transfer.NegativeTransferWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_the_chosen_model_is_the_model(seed):

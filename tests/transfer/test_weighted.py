@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.stats import norm
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
@@ -200,6 +201,7 @@ def test_kliep_maximises_its_objective():
     np.testing.assert_allclose(ratio, at_source @ reference.x, atol=1e-2)
 
 
+@pytest.mark.long
 def test_kernel_mean_matching_solves_its_program():
     rng = np.random.RandomState(4)
     source, target = rng.normal(size=(15, 2)), rng.normal(loc=0.7, size=(10, 2))
@@ -334,3 +336,34 @@ def test_trees_take_rows_that_a_density_ratio_cannot(weighting, shifted):
         X[1, 0] = value
         with pytest.raises(GroupDataError, match=message):
             clf.fit(X, shifted.y, domains=shifted.domains)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_those_of_the_learner(n_classes):
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(120, 3)), rng.randint(n_classes, size=120)
+    domains = np.where(np.arange(120) < 60, "new", "old")
+    learner = LogisticRegression()
+    model = WeightedTransferClassifier(learner, weighting="target_only", target_domain="new")
+    found = model.fit(X, y, domains=domains).predict_proba(X)
+    expected = clone(learner).fit(X[:60], y[:60]).predict_proba(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), expected.argmax(axis=1))
+
+
+class Namer(ClassifierMixin, BaseEstimator):
+    """Positive where the first feature is."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[(X[:, 0] > 0).astype(int)]
+
+
+def test_a_learner_that_only_names_classes_votes():
+    data = make_shifted_domains(60, 20, random_state=0)
+    model = WeightedTransferClassifier(Namer(), target_domain="target")
+    proba = model.fit(data.X, data.y, domains=data.domains).predict_proba(data.X)
+    np.testing.assert_allclose(np.unique(proba.max(axis=1)), 1 / (1 + np.exp(-1)))

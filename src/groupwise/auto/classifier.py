@@ -33,9 +33,11 @@ from groupwise.inputs import (
     check_labels,
     check_shares,
     class_codes,
+    expecting,
     find_target_rows,
     split_column,
 )
+from groupwise.inputs.labels import one_entry_per_row, refuse_missing
 from groupwise.metrics import GroupMean, MeasureLike, get_measure, share_error
 from groupwise.model_selection import Splitter
 from groupwise.rules import MajorityVote
@@ -216,6 +218,8 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
             X, self.domain_column, domains, name="domain", required=self.kind == "transfer"
         )
         X, groups = self._groups_to_fit(X, groups)
+        if domains is not None and not isinstance(kind, Transferred):
+            raise GroupDataError(f"domains are for kind='transfer', and kind is {self.kind!r}")
         if isinstance(kind, Transferred) and domains is None:
             warnings.warn(
                 "AutoGroupClassifier.fit got no domains and takes every row for one of the target: "
@@ -313,7 +317,11 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         predicted = self.predict(features, groups)
         encoded = None if domains is None else check_groups(domains, len(predicted), name="domains")
         counted = find_target_rows(encoded, self.target_domain_, len(predicted))
-        return float(accuracy_score(np.asarray(y)[counted], predicted[counted]))
+        rows = Groups.singletons(len(predicted))
+        truth = one_entry_per_row(y, rows)
+        refuse_missing(truth, rows)
+        with expecting("y", "what fit was given"):
+            return float(accuracy_score(truth[counted], predicted[counted]))
 
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
         groups = predictions.groups

@@ -12,7 +12,7 @@ from groupwise._typing import Rows
 from groupwise.boosting.protocol import Ensemble
 from groupwise.rules import two_columns
 
-__all__ = ["OneVsRest", "cast", "decide", "link", "vote_coding", "vote_proba"]
+__all__ = ["OneVsRest", "cast", "decide", "link", "vote_coding", "vote_proba", "vote_shares"]
 
 
 def vote_coding(n_classes: int) -> NDArray[Any]:
@@ -57,6 +57,23 @@ def vote_proba(score: NDArray[Any], scale: float) -> NDArray[Any]:
     if score.ndim == 1:
         score = np.column_stack([-score, score])
     return softmax(score * scale, axis=1)
+
+
+def vote_shares(score: NDArray[Any]) -> NDArray[Any]:
+    """The probabilities that one hypothesis voted with: :func:`cast` taken back.
+
+    Examples
+    --------
+    >>> proba = np.array([[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]])
+    >>> vote_shares(cast(proba, 3)).round(3).tolist()
+    [[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]]
+    >>> vote_shares(cast(np.array([[0.25, 0.75]]), 2)).tolist()
+    [[0.25, 0.75]]
+    """
+    if score.ndim == 1:
+        return two_columns((1.0 + score) / 2.0)
+    n_classes = score.shape[1]
+    return (1.0 + (n_classes - 1) * score) / n_classes
 
 
 @dataclass(frozen=True)

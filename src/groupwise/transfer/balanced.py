@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
+from groupwise.groups import Groups
 from groupwise.inputs import DomainRows
 from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
 from groupwise.transfer.learners import Learner
@@ -108,5 +109,6 @@ class BalancedTransferClassifier(BaseTransferClassifier):
         best = candidates["union" if self.selection_ is None else self.selection_.chosen]
         self.best_estimator_ = fit_to_rows(best, data)
 
-    def _score_rows(self, rows: Rows) -> NDArray[Any]:
-        return self.best_estimator_.decision_function(rows)
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        found = self.best_estimator_.predictions(rows, groups)
+        return found.score_row, found.proba_row

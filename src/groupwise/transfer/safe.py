@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
 from groupwise.boosting import HistTrees, accepts_nan
+from groupwise.groups import Groups
 from groupwise.inputs import DomainRows
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner
@@ -137,8 +138,9 @@ class SafeTrAdaBoostClassifier(BaseTransferClassifier):
                 stacklevel=4,
             )
 
-    def _score_rows(self, rows: Rows) -> NDArray[Any]:
-        return self.best_estimator_.decision_function(rows)
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        found = self.best_estimator_.predictions(rows, groups)
+        return found.score_row, found.proba_row
 
     @property
     def _boosts(self) -> Learner:

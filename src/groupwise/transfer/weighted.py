@@ -2,15 +2,17 @@
 
 from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import RandomState
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting import Ensemble
+from groupwise.boosting.votes import vote_shares
 from groupwise.exceptions import GroupDataError
-from groupwise.groups import show
+from groupwise.groups import Groups, show
 from groupwise.inputs import DomainRows
 from groupwise.transfer.base import (
     BaseTransferClassifier,
@@ -121,6 +123,11 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         if not isinstance(estimator, UsesUnlabeled):  # they have served the weighting
             data = replace(data, X_unlabeled=None)
         learner = self._learner(data, estimator)
+        try:
+            learner = learner.soft()
+            self._is_soft = True
+        except ValueError:  # one that only ever names a class
+            self._is_soft = False
         rng = check_random_state(self.random_state)
         run = learner.bind(data.X).start(n_classes, rng, resample=False)
         weight_row = class_weighted(weight_row, data.y_row, data.classes, self.class_weight)
@@ -129,3 +136,26 @@ class WeightedTransferClassifier(BaseTransferClassifier):
 
     def _base(self) -> Learner:
         return self.estimator
+
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        if not self._is_soft:
+            return super()._answer_rows(rows, groups)
+        score_row = self._score_rows(rows)
+        return score_row, vote_shares(score_row)
+
+    def predict_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
+        """Class probabilities of each row, taken for a row of the target domain.
+
+        Those of the learner; of one that only names classes, .73 for the class it names.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        groups : array-like of shape (n_rows,), default=None
+            Not used: rows are predicted one by one.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows, n_classes)
+        """
+        return super().predict_proba(X, groups)
