@@ -49,12 +49,12 @@ def package_of(path):
 
 
 @cache
-def tree_of(path):
-    return ast.parse(path.read_text())
+def nodes_of(path):
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
 def imported_packages(path):
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
             if node.module == "groupwise":
@@ -84,7 +84,7 @@ def private_names_defined_in(package):
     for path in FILES:
         if package_of(path) != package:
             continue
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -104,7 +104,7 @@ NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_exit"}
 @each_file
 def test_nobody_uses_private_attributes_of_another_package(path):
     here = package_of(path)
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if not isinstance(node, ast.Attribute) or not private(node.attr):
             continue
         of_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
@@ -116,7 +116,7 @@ def test_nobody_uses_private_attributes_of_another_package(path):
 @each_file
 def test_private_names_are_not_imported(path):
     here = package_of(path)
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("groupwise."):
             if node.module in ("groupwise._compat", "groupwise._typing"):
                 continue
@@ -137,7 +137,7 @@ def test_private_names_of_scikit_learn_are_in_one_place(path):
         return
     # used by half of the libraries around scikit-learn
     allowed = {"_num_samples", "_safe_indexing", "_check_sample_weight"}
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
             private_module = any(part.startswith("_") for part in node.module.split("."))
             private_names = {n.name for n in node.names if n.name.startswith("_")} - allowed
@@ -164,7 +164,7 @@ def test_what_stands_beside_the_package_imports_what_there_is():
         for path in (Path(__file__).parents[1] / folder).rglob("*.py")
     ]
     for path in beside:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("groupwise"):
                 needs = {"nets": "torch", "dask": "distributed"}.get(node.module[10:].split(".")[0])
                 if needs is not None and find_spec(needs) is None:

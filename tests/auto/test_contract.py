@@ -50,6 +50,12 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks([*ESTIMATORS, *KINDS], expected_failed_checks=expected_failures)
+@parametrize_with_group_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_group_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_group_checks(KINDS)
+def test_group_contract_of_kinds(estimator, check):
     check(estimator)

@@ -28,6 +28,7 @@ def test_compare_in_two_processes(run, fitted, tmp_path):
     assert folds(tmp_path / "1") == folds(tmp_path / "2")
 
 
+@pytest.mark.long
 def test_fit_in_two_processes(run, fitted, tmp_path):
     summaries = []
     for jobs in (1, 2):

@@ -100,6 +100,7 @@ def test_files_that_are_no_checkpoints(tmp_path):
         read_checkpoint(path, {})
 
 
+@pytest.mark.long
 def test_an_error_of_one_worker_is_the_error_told(client, coarse, cut, tmp_path):
     X, y, groups = coarse()
     path = tmp_path / "no such folder" / "fit.json"  # only the first worker writes

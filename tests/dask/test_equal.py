@@ -89,6 +89,7 @@ def test_losses_that_need_all_groups_on_one_machine_say_so(client, coarse, cut):
         DaskGroupBoostRegressor(cox, client=client).fit(X, y, groups=groups)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("target", "delta"), [("mean", 2.0), ("total", None)])
 def test_means_and_totals(client, coarse, target, delta, cut, apart):
     X, _, groups = coarse()

@@ -49,6 +49,7 @@ def test_fifty_steps_lower_the_loss():
     assert loss_of(trainer.network) < before - 0.2
 
 
+@pytest.mark.long
 def test_the_same_seed_makes_the_same_network():
     found = []
     for _ in range(2):
