@@ -582,14 +582,17 @@ def streaming(
         host[start : start + held].copy_(block[:held])
     groups = Groups.of_sizes(sizes)
     gib = 2**30
-    # rows that stay, memory allowed in all, rows compiled, array page-locked in place
-    cases = [
-        (0.0, gib_allowed, True, False),
-        (0.0, gib_allowed, True, True),
-        (0.4 * gib_allowed, gib_allowed, True, True),
-        (gib_allowed, 1.6 * gib_allowed, True, True),
+    # rows that stay, memory allowed in all, array page-locked in place, groups a step
+    cases: list[tuple[float, float, bool, int]] = [
+        (0.0, gib_allowed, False, 16),
+        (0.0, gib_allowed, True, 16),
+        (gib_allowed, 1.6 * gib_allowed, True, 16),
+        (gib_allowed, 2.0 * gib_allowed, True, 32),
+        (gib_allowed, 2.6 * gib_allowed, True, 64),
     ]
-    for kept, allowed, fuse, lock in cases if gib_allowed >= 1 else [(0.4 * gib_allowed, 1, 0, 0)]:
+    if gib_allowed < 1:
+        cases = [(0.4 * gib_allowed, 1.0, False, 16)]
+    for kept, allowed, lock, at_once in cases:
         if device.startswith("cuda"):
             whole = torch.cuda.get_device_properties(0).total_memory
             torch.cuda.empty_cache()
@@ -598,18 +601,18 @@ def streaming(
         began = time.perf_counter()
         source = streamed(
             GroupRows(host.numpy(), groups), device, torch.bfloat16, None, None, int(kept * gib),
-            bool(lock),
+            lock,
         )  # fmt: skip
         opened = time.perf_counter() - began
         net = GroupNet(n_features, encoder=(n_features // 2,), pooling="attention").to(device)
-        if fuse:
+        if device.startswith("cuda"):
             net.fuse()
         optimiser = torch.optim.AdamW(net.parameters(), 1e-4, fused=device.startswith("cuda"))
         labels = torch.as_tensor(np.arange(n_slides) % 2, device=device)
         loss = PooledLoss("label")
         rng = np.random.default_rng(0)
         for take in range(3):
-            parts = np.array_split(rng.permutation(n_slides), max(1, n_slides // 16))
+            parts = np.array_split(rng.permutation(n_slides), max(1, n_slides // at_once))
             began = time.perf_counter()
             for batch in source.batches(parts):
                 with torch.autocast(device.split(":")[0], torch.bfloat16):
@@ -617,8 +620,8 @@ def streaming(
             _wait(device)
             seconds = time.perf_counter() - began
             report(
-                "streaming", compiled=fuse, take=take, gib_of_rows=round(host.nbytes / gib, 1),
-                gib_allowed=allowed, gib_kept=kept, locked=bool(lock), opened_s=round(opened, 2),
+                "streaming", groups_a_step=at_once, take=take, gib_of_rows=round(host.nbytes / gib, 1),
+                gib_allowed=allowed, gib_kept=kept, locked=lock, opened_s=round(opened, 2),
                 million_rows_per_s=round(len(host) / seconds / 1e6, 2),
                 gb_per_s=round((host.nbytes - kept * gib) / seconds / 1e9, 1),
                 gib=round(torch.cuda.max_memory_allocated() / gib, 2)

@@ -53,17 +53,29 @@ def loss_and_slope(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The loss of ``MLPAOCClassifier`` and its derivative by the groups' mean probabilities.
 
+    Both grow in proportion to ``counts`` and ``sizes`` together.
+
     Parameters
     ----------
-    mean, counts : tensor of shape (n_groups, n_classes)
-    sizes : tensor of shape (n_groups, 1)
+    mean, counts : tensor of shape (..., n_groups, n_classes)
+    sizes : tensor of shape (..., n_groups, 1)
     loss : {"cross_entropy", "squared"}
     """
+    return _loss(mean, counts, sizes, loss), _slope(mean, counts, sizes, loss)
+
+
+def _loss(mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str) -> torch.Tensor:
     if loss == "squared":
-        error = mean * sizes - counts
-        return (error.square() / sizes).sum(), 2.0 * error
-    inside, less = torch.clamp(mean, min=1e-30), -counts
-    return torch.xlogy(less, inside).sum(), less / inside
+        return ((mean * sizes - counts).square() / sizes).sum()
+    return torch.xlogy(-counts, torch.clamp(mean, min=1e-30)).sum()
+
+
+def _slope(
+    mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str
+) -> torch.Tensor:
+    if loss == "squared":
+        return 2.0 * (mean * sizes - counts)
+    return -counts / torch.clamp(mean, min=1e-30)
 
 
 def train_mean_outputs(
@@ -104,7 +116,6 @@ class _MeanOutputs:
         device: str,
     ):
         self.device, self.loss, self.groups = device, loss, groups
-        self.places = torch.arange(groups.n_groups + 1, device=device)[:, None]
         self.rows, self.counts = self.tensor(X), self.tensor(counts_group)
         self.sizes = self.tensor(groups.sizes.astype(float)[:, None])
         self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
@@ -120,25 +131,22 @@ class _MeanOutputs:
     def step(
         self,
         rows: torch.Tensor,
-        place: torch.Tensor,
+        member: torch.Tensor,
         counts: torch.Tensor,
         sizes: torch.Tensor,
-        n_rows: Any,
     ) -> torch.Tensor:
-        """One step of Adam on a batch; the batch's loss.
+        """One step of Adam on a batch; the groups' mean probabilities before it.
 
-        The derivatives are written out: a third of the kernels that torch's own would launch.
+        ``counts`` and ``sizes`` come over the number of rows. The derivatives are written out: a
+        third of the kernels that torch's own would launch.
         """
         layers = list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
-        inputs = [self.rows.index_select(0, rows)]
+        inputs = [rows]
         for weight, bias in layers[:-1]:
             inputs.append(torch.relu(torch.addmm(bias, inputs[-1], weight)))
         proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
-        # sums in a fixed order; rows that are there to fill the batch have a place of no group
-        member = (place == self.places[: len(counts)]) / sizes
         mean = member @ proba
-        value, slope = loss_and_slope(mean, counts, sizes, self.loss)
-        product = (member.T @ (slope / n_rows)) * proba
+        product = (member.T @ _slope(mean, counts, sizes, self.loss)) * proba
         above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
         for at in range(len(layers) - 1, -1, -1):
             weight, bias = layers[at]
@@ -148,23 +156,33 @@ class _MeanOutputs:
             if at:
                 above = torch.ops.aten.threshold_backward(above @ weight.T, inputs[at], 0)
         self.optimiser.step()
-        return value
+        return mean
+
+    def members(self, place: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        """Matrices that average rows over groups, (..., n_groups, n_rows).
+
+        Sums have a fixed order that way; rows that are there to fill a batch have a place of no
+        group.
+        """
+        groups = torch.arange(sizes.shape[-2], device=self.device)[:, None]
+        return (place[..., None, :] == groups) / sizes
 
 
 def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
     history = []
     for epoch in batches:
         total = 0.0
-        for part, members, place in epoch:
+        for part, rows, place in epoch:
             chosen = network.tensor(part, torch.long)
-            value = network.step(
-                network.tensor(members, torch.long),
-                network.tensor(place, torch.long),
-                network.counts[chosen],
-                network.sizes[chosen],
-                len(members),
+            counts, sizes = network.counts[chosen], network.sizes[chosen]
+            member = network.members(network.tensor(place, torch.long), sizes)
+            mean = network.step(
+                network.rows[network.tensor(rows, torch.long)],
+                member,
+                counts / len(rows),
+                sizes / len(rows),
             )
-            total += float(value)
+            total += float(_loss(mean, counts, sizes, network.loss))
         history.append(total)
     return np.array(history)
 
@@ -212,12 +230,23 @@ def _record(
     at = torch.zeros(1, dtype=torch.long, device=network.device)
     total = torch.zeros((), device=network.device)
 
-    def one() -> None:
-        rows, known = (each.index_select(0, at)[0] for each in held)
-        counts, sizes = known[:most_groups, :n_classes], known[:most_groups, n_classes:]
-        value = network.step(rows[0], rows[1], counts, sizes, known[most_groups, n_classes])
-        total.add_(value)
-        at.add_(1)
+    def steps(n_steps: int) -> None:
+        """So many steps from number ``at`` on; what needs no weights is computed for all at once."""
+        chosen = at + torch.arange(n_steps, device=network.device)
+        rows, known = (each.index_select(0, chosen) for each in held)
+        inputs = network.rows.index_select(0, rows[:, 0].flatten())
+        inputs = inputs.reshape(n_steps, most_rows, -1)
+        counts, sizes = known[:, :most_groups, :n_classes], known[:, :most_groups, n_classes:]
+        member = network.members(rows[:, 1], sizes)
+        over_rows = known[:, :most_groups] / known[:, most_groups:, n_classes:]
+        mean = torch.stack(
+            [
+                network.step(inputs[k], member[k], each[:, :n_classes], each[:, n_classes:])
+                for k, each in enumerate(over_rows)
+            ]
+        )
+        total.add_(_loss(mean, counts, sizes, network.loss))
+        at.add_(n_steps)
 
     before = [p.detach().clone() for p in network.parameters]
     side = torch.cuda.Stream()
@@ -225,14 +254,13 @@ def _record(
     with torch.cuda.stream(side):  # kernels are chosen and the state of Adam is made
         for _ in range(3):
             at.zero_()
-            one()
+            steps(1)
     torch.cuda.current_stream().wait_stream(side)
     graphs = []
     for n_steps in (min(_STEPS_AT_ONCE, len(epoch)), 1):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            for _ in range(n_steps):
-                one()
+            steps(n_steps)
         graphs.append((n_steps, graph))
     for parameter, start in zip(network.parameters, before, strict=True):  # back to the start
         parameter.copy_(start)
