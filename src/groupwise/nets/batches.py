@@ -250,7 +250,9 @@ class streamed:
             places = packed.within + first[packed.codes]
             read = table
             n_rows = len(places) + (0 if read is None else len(read))
-            table = torch.empty((n_rows, *self.kept.shape[1:]), dtype=self.kept.dtype, device=self.device)
+            table = torch.empty(
+                (n_rows, *self.kept.shape[1:]), dtype=self.kept.dtype, device=self.device
+            )
             torch.index_select(self.kept, 0, places, out=table[: len(places)])
             if read is not None:
                 table[len(places) :].copy_(read)

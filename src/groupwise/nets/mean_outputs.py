@@ -1,6 +1,7 @@
 """Training of AOC-ANN: a network whose mean outputs are fitted to shares of groups."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +21,8 @@ from groupwise.nets.packed import to_device
 
 __all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 
-_STEPS_AT_ONCE = 25  # of a recorded graph
+_STEPS_AT_ONCE = 125  # of a recorded graph
+_NUMBERS_AT_ONCE = 2**24  # in the matrices of its steps
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
 GroupBatch = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
@@ -61,7 +63,7 @@ def loss_and_slope(
     sizes : tensor of shape (..., n_groups, 1)
     loss : {"cross_entropy", "squared"}
     """
-    return _loss(mean, counts, sizes, loss), _slope(mean, counts, sizes, loss)
+    return _loss(mean, counts, sizes, loss), _slope(mean, -counts, sizes, loss)
 
 
 def _loss(mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str) -> torch.Tensor:
@@ -70,12 +72,11 @@ def _loss(mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: s
     return torch.xlogy(-counts, torch.clamp(mean, min=1e-30)).sum()
 
 
-def _slope(
-    mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str
-) -> torch.Tensor:
+def _slope(mean: torch.Tensor, less: torch.Tensor, sizes: torch.Tensor, loss: str) -> torch.Tensor:
+    """The derivative; ``less`` is minus the counts."""
     if loss == "squared":
-        return 2.0 * (mean * sizes - counts)
-    return -counts / torch.clamp(mean, min=1e-30)
+        return 2.0 * (mean * sizes + less)
+    return less / torch.clamp(mean, min=1e-30)
 
 
 def train_mean_outputs(
@@ -121,6 +122,7 @@ class _MeanOutputs:
         self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
         on_gpu = device.startswith("cuda")
         self.alpha = alpha
+        self.side = torch.cuda.Stream() if on_gpu else None
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=learning_rate, capturable=on_gpu, fused=on_gpu
         )
@@ -132,13 +134,13 @@ class _MeanOutputs:
         self,
         rows: torch.Tensor,
         member: torch.Tensor,
-        counts: torch.Tensor,
+        less: torch.Tensor,
         sizes: torch.Tensor,
     ) -> torch.Tensor:
         """One step of Adam on a batch; the groups' mean probabilities before it.
 
-        ``counts`` and ``sizes`` come over the number of rows. The derivatives are written out: a
-        third of the kernels that torch's own would launch.
+        ``less`` is minus the counts; they and ``sizes`` come over the number of rows. The
+        derivatives are written out: a third of the kernels that torch's own would launch.
         """
         layers = list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
         inputs = [rows]
@@ -146,17 +148,31 @@ class _MeanOutputs:
             inputs.append(torch.relu(torch.addmm(bias, inputs[-1], weight)))
         proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
         mean = member @ proba
-        product = (member.T @ _slope(mean, counts, sizes, self.loss)) * proba
-        above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
+        product = (member.T @ _slope(mean, less, sizes, self.loss)) * proba
+        above = [torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)]
         for at in range(len(layers) - 1, -1, -1):
             weight, bias = layers[at]
-            # with the gradient of the penalty alpha / 2 |weight|^2
-            weight.grad = torch.addmm(weight, inputs[at].T, above, beta=self.alpha)
-            bias.grad = above.sum(0)
+            with self._beside():
+                # with the gradient of the penalty alpha / 2 |weight|^2
+                weight.grad = torch.addmm(weight, inputs[at].T, above[-1], beta=self.alpha)
+                bias.grad = above[-1].sum(0)
             if at:
-                above = torch.ops.aten.threshold_backward(above @ weight.T, inputs[at], 0)
+                below = torch.ops.aten.threshold_backward(above[-1] @ weight.T, inputs[at], 0)
+                above.append(below)
+        if self.side is not None:
+            torch.cuda.current_stream().wait_stream(self.side)
         self.optimiser.step()
         return mean
+
+    @contextmanager
+    def _beside(self) -> Iterator[None]:
+        """Compute beside what comes next, where there is a second stream to do so."""
+        if self.side is None:
+            yield
+            return
+        self.side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.side):
+            yield
 
     def members(self, place: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
         """Matrices that average rows over groups, (..., n_groups, n_rows).
@@ -179,7 +195,7 @@ def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) ->
             mean = network.step(
                 network.rows[network.tensor(rows, torch.long)],
                 member,
-                counts / len(rows),
+                -counts / len(rows),
                 sizes / len(rows),
             )
             total += float(_loss(mean, counts, sizes, network.loss))
@@ -231,20 +247,16 @@ def _record(
     total = torch.zeros((), device=network.device)
 
     def steps(n_steps: int) -> None:
-        """So many steps from number ``at`` on; what needs no weights is computed for all at once."""
+        """Steps from number ``at`` on; what needs no weights is computed for all at once."""
         chosen = at + torch.arange(n_steps, device=network.device)
         rows, known = (each.index_select(0, chosen) for each in held)
         inputs = network.rows.index_select(0, rows[:, 0].flatten())
         inputs = inputs.reshape(n_steps, most_rows, -1)
         counts, sizes = known[:, :most_groups, :n_classes], known[:, :most_groups, n_classes:]
         member = network.members(rows[:, 1], sizes)
-        over_rows = known[:, :most_groups] / known[:, most_groups:, n_classes:]
-        mean = torch.stack(
-            [
-                network.step(inputs[k], member[k], each[:, :n_classes], each[:, n_classes:])
-                for k, each in enumerate(over_rows)
-            ]
-        )
+        n_rows = known[:, most_groups:, n_classes:]
+        parts = zip(inputs, member, -counts / n_rows, sizes / n_rows, strict=True)
+        mean = torch.stack([network.step(*part) for part in parts])
         total.add_(_loss(mean, counts, sizes, network.loss))
         at.add_(n_steps)
 
@@ -257,7 +269,8 @@ def _record(
             steps(1)
     torch.cuda.current_stream().wait_stream(side)
     graphs = []
-    for n_steps in (min(_STEPS_AT_ONCE, len(epoch)), 1):
+    fits = max(1, _NUMBERS_AT_ONCE // (most_groups * most_rows))
+    for n_steps in (min(_STEPS_AT_ONCE, fits, len(epoch)), 1):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             steps(n_steps)
