@@ -39,6 +39,9 @@ class GroupNet(nn.Module):
         ``None``: the head scores rows, and a loss makes a group of them.
     n_members : int, default=1
     dropout : float, default=0.0
+    rare : array-like of shape (n_features,) or (n_members, n_features), default=None
+        Which features few rows have, for dropout of features: each is left out of a step as often
+        as a unit that is dropped twice, by all rows of a member together.
     seed : int or list of int, default=0
         Of the weights at the start; a list has one per member.
 
@@ -61,6 +64,7 @@ class GroupNet(nn.Module):
         pooling: str | None = None,
         n_members: int = 1,
         dropout: float = 0.0,
+        rare: Any = None,
         seed: int | list[int] = 0,
     ):
         super().__init__()
@@ -85,6 +89,9 @@ class GroupNet(nn.Module):
                 for name in members[0]
             }
         )
+        first = "encoder_0_weight" in self.weights  # whose inputs are the features
+        known = None if rare is None or not first else torch.as_tensor(rare)[..., None]
+        self.register_buffer("rare", known, persistent=False)
         self.fused: Any = None
         self.noise: np.random.Generator | None = None  # of dropout on a CPU; None: torch's own
 
@@ -98,7 +105,7 @@ class GroupNet(nn.Module):
         self.fused = torch.compile(self._rows_and_logits, dynamic=True)
 
     def _rows_and_logits(self, rows: Any, weights: Any) -> tuple[Any, Any]:
-        hidden = encode(TorchOps, weights, rows, self._drop)
+        hidden = encode(TorchOps, weights, rows, self._drop, self._drop)
         return hidden, attention_logits(TorchOps, weights, hidden)
 
     def forward(self, rows: Any, packed: Packed) -> Any:
@@ -107,7 +114,7 @@ class GroupNet(nn.Module):
         Rows are (n_rows, ...), or (n_folds, n_rows, n_features) where every so many members see
         them in units of their own.
         """
-        weights: Any = dict(self.weights.items())
+        weights = self._step_weights()
         if self.fused is not None:
             hidden, logits = self.fused(rows, weights)
             share = packed.softmax(logits.float())
@@ -124,10 +131,22 @@ class GroupNet(nn.Module):
         hidden = self._encode(rows, packed, dict(self.weights.items()))
         return hidden if hidden.ndim == 3 else hidden.expand(self.n_members, -1, -1)
 
+    def _step_weights(self) -> Any:
+        """The weights; those of dropped features are zero in a step of training."""
+        weights = dict(self.weights.items())
+        if self.rare is not None and self.dropout and self.training:
+            first = weights["encoder_0_weight"]
+            rate = 1.0 - (1.0 - self.dropout) ** 2
+            kept = self._kept(first[..., :1], rate)
+            weights["encoder_0_weight"] = first * torch.where(self.rare, kept, 1.0)
+        return weights
+
     def _encode(self, rows: Any, packed: Packed, weights: Any) -> Any:
+        # the largest of many noisy values is too large: a maximum is dropped after it is taken
+        last = _all if self.pooling in ("max", "mean_max") else self._drop
         if len(self.encoders):
-            return torch.stack([self._drop(each(rows)) for each in self.encoders])
-        hidden = encode(packed, weights, rows, self._drop)
+            return torch.stack([last(each(rows)) for each in self.encoders])
+        hidden = encode(packed, weights, rows, self._drop, last)
         if hidden.ndim == 3 and len(hidden) < self.n_members:  # no layers, and folds of their own
             return hidden.repeat_interleave(self.n_members // len(hidden), dim=0)
         return hidden
@@ -137,15 +156,25 @@ class GroupNet(nn.Module):
             return values
         if self.noise is None or values.device.type != "cpu":
             return F.dropout(values, self.dropout)
+        return values * self._kept(values, self.dropout)
+
+    def _kept(self, values: Any, rate: float) -> Any:
+        """What is dropped at a rate, as zeros among factors that keep the mean at one."""
+        if self.noise is None or values.device.type != "cpu":
+            return F.dropout(torch.ones_like(values), rate)
         # bytes of numpy's generator cost a fraction of torch's draws on a CPU
-        least = round(256 * self.dropout)
+        least = round(256 * rate)
         drawn = np.frombuffer(self.noise.bytes(values.numel()), np.uint8).reshape(values.shape)
         kept = torch.as_tensor(drawn >= least).to(values.dtype)
-        return values * kept.mul_(256.0 / (256 - least))
+        return kept.mul_(256.0 / (256 - least))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The weights as numpy arrays."""
         return {name: w.detach().cpu().numpy().copy() for name, w in self.weights.items()}
+
+
+def _all(values: Any) -> Any:
+    return values
 
 
 class Pooling(nn.Module):

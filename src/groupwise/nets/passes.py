@@ -55,12 +55,15 @@ def linear(packed: Any, weights: Weights, name: str, values: Any) -> Any:
     return packed.linear(values, weights[f"{name}_weight"], weights[f"{name}_bias"])
 
 
-def encode(packed: Any, weights: Weights, rows: Any, drop: Drop = _keep) -> Any:
+def encode(
+    packed: Any, weights: Weights, rows: Any, drop: Drop = _keep, drop_last: Drop = _keep
+) -> Any:
     """Rows through the hidden layers: rectified linear units."""
     place = 0
     while f"encoder_{place}_weight" in weights:
-        rows = drop(packed.relu(linear(packed, weights, f"encoder_{place}", rows)))
+        rows = packed.relu(linear(packed, weights, f"encoder_{place}", rows))
         place += 1
+        rows = drop(rows) if f"encoder_{place}_weight" in weights else drop_last(rows)
     return rows
 
 
