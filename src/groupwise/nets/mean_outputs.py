@@ -1,7 +1,6 @@
 """Training of AOC-ANN: a network whose mean outputs are fitted to shares of groups."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +24,7 @@ _STEPS_AT_ONCE = 125  # of a recorded graph
 _NUMBERS_AT_ONCE = 2**24  # in the matrices of its steps
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
-GroupBatch = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+Batches = Iterable[list[NDArray[np.intp]]]
 
 
 def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
@@ -38,16 +37,10 @@ def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
 
 def group_batches(
     groups: Groups, batch_groups: int, rng: np.random.RandomState
-) -> list[GroupBatch]:
-    """Random batches of whole groups: their codes, their rows, each row's place in the batch."""
+) -> list[NDArray[np.intp]]:
+    """Random batches of whole groups: their codes."""
     order = rng.permutation(groups.n_groups)
-    parts = np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
-    sizes = groups.sizes[order]
-    within = np.arange(groups.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows = groups.order[np.repeat(groups.offsets[order], sizes) + within]
-    place = np.repeat(np.concatenate([np.arange(len(part)) for part in parts]), sizes)
-    ends = np.cumsum([groups.sizes[part].sum() for part in parts])[:-1]
-    return list(zip(parts, np.split(rows, ends), np.split(place, ends), strict=True))
+    return np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
 
 
 def loss_and_slope(
@@ -86,7 +79,7 @@ def train_mean_outputs(
     layers: Layers,
     *,
     loss: str,
-    batches: Iterable[list[GroupBatch]],
+    batches: Batches,
     learning_rate: float,
     alpha: float,
     device: str | None,
@@ -117,12 +110,14 @@ class _MeanOutputs:
         device: str,
     ):
         self.device, self.loss, self.groups = device, loss, groups
-        self.rows, self.counts = self.tensor(X), self.tensor(counts_group)
-        self.sizes = self.tensor(groups.sizes.astype(float)[:, None])
+        self.rows, self.order = self.tensor(X), self.tensor(groups.order, torch.long)
+        # and those of no group at all, see `batch`
+        self.counts = self.tensor(np.vstack([counts_group, np.zeros(counts_group.shape[1])]))
+        self.n_held = self.tensor(np.append(groups.sizes, 0), torch.long)
+        self.offsets = self.tensor(groups.offsets, torch.long)
         self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
         on_gpu = device.startswith("cuda")
         self.alpha = alpha
-        self.side = torch.cuda.Stream() if on_gpu else None
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=learning_rate, capturable=on_gpu, fused=on_gpu
         )
@@ -149,68 +144,69 @@ class _MeanOutputs:
         proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
         mean = member @ proba
         product = (member.T @ _slope(mean, less, sizes, self.loss)) * proba
-        above = [torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)]
+        above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
         for at in range(len(layers) - 1, -1, -1):
             weight, bias = layers[at]
-            with self._beside():
-                # with the gradient of the penalty alpha / 2 |weight|^2
-                weight.grad = torch.addmm(weight, inputs[at].T, above[-1], beta=self.alpha)
-                bias.grad = above[-1].sum(0)
+            # with the gradient of the penalty alpha / 2 |weight|^2
+            weight.grad = torch.addmm(weight, inputs[at].T, above, beta=self.alpha)
+            bias.grad = above.sum(0)
             if at:
-                below = torch.ops.aten.threshold_backward(above[-1] @ weight.T, inputs[at], 0)
-                above.append(below)
-        if self.side is not None:
-            torch.cuda.current_stream().wait_stream(self.side)
+                above = torch.ops.aten.threshold_backward(above @ weight.T, inputs[at], 0)
         self.optimiser.step()
         return mean
 
-    @contextmanager
-    def _beside(self) -> Iterator[None]:
-        """Compute beside what comes next, where there is a second stream to do so."""
-        if self.side is None:
-            yield
-            return
-        self.side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.side):
-            yield
+    def batch(self, part: torch.Tensor, n_rows: int) -> tuple[torch.Tensor, ...]:
+        """Rows, averaging matrices, counts and sizes of batches of groups.
 
-    def members(self, place: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Matrices that average rows over groups, (..., n_groups, n_rows).
+        Parameters
+        ----------
+        part : tensor of shape (..., n_groups)
+            Codes; one more than the last stands for no group and fills a batch up.
+        n_rows : int
+            Of a batch, likewise filled up.
 
-        Sums have a fixed order that way; rows that are there to fill a batch have a place of no
-        group.
+        Returns
+        -------
+        rows : tensor of shape (..., n_rows, n_features)
+        member : tensor of shape (..., n_groups, n_rows)
+            Times values of rows: means of groups, summed in a fixed order.
+        counts : tensor of shape (..., n_groups, n_classes)
+        sizes : tensor of shape (..., n_groups, 1)
         """
-        groups = torch.arange(sizes.shape[-2], device=self.device)[:, None]
-        return (place[..., None, :] == groups) / sizes
+        held = self.n_held[part]
+        ends = torch.cumsum(held, -1)
+        at = torch.arange(n_rows, device=self.device).expand(*part.shape[:-1], n_rows).contiguous()
+        place = torch.searchsorted(ends, at, right=True)
+        inside = place.clamp(max=part.shape[-1] - 1)
+        first = (self.offsets[part] - ends + held).gather(-1, inside)
+        places = torch.where(place < part.shape[-1], first + at, 0)
+        rows = self.rows.index_select(0, self.order[places].flatten())
+        sizes = held.clamp(min=1).to(self.rows.dtype)[..., None]
+        groups = torch.arange(part.shape[-1], device=self.device)[:, None]
+        member = (place[..., None, :] == groups) / sizes
+        return rows.reshape(*places.shape, -1), member, self.counts[part], sizes
 
 
-def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
+def _step_by_step(network: _MeanOutputs, batches: Batches) -> NDArray[Any]:
     history = []
     for epoch in batches:
         total = 0.0
-        for part, rows, place in epoch:
-            chosen = network.tensor(part, torch.long)
-            counts, sizes = network.counts[chosen], network.sizes[chosen]
-            member = network.members(network.tensor(place, torch.long), sizes)
-            mean = network.step(
-                network.rows[network.tensor(rows, torch.long)],
-                member,
-                -counts / len(rows),
-                sizes / len(rows),
-            )
+        for part in epoch:
+            n_rows = int(network.groups.sizes[part].sum())
+            rows, member, counts, sizes = network.batch(network.tensor(part, torch.long), n_rows)
+            mean = network.step(rows, member, -counts / n_rows, sizes / n_rows)
             total += float(_loss(mean, counts, sizes, network.loss))
         history.append(total)
     return np.array(history)
 
 
 def _on_gpu(
-    network: _MeanOutputs, batches: Iterable[list[GroupBatch]]
+    network: _MeanOutputs, batches: Batches
 ) -> NDArray[Any]:  # pragma: no cover - needs a GPU
     """The same steps as one recorded graph, replayed batch after batch.
 
     A step on so few rows is all launching of kernels; a replayed graph launches them at once.
-    Batches are filled up to one shape: rows with a place of no group, groups with counts of zero
-    (and a last line that holds the number of rows).
+    Batches are filled up to one shape.
     """
     history, replay = [], None
     for epoch in batches:
@@ -221,26 +217,16 @@ def _on_gpu(
 
 
 def _record(
-    network: _MeanOutputs, epoch: list[GroupBatch]
-) -> Callable[[list[GroupBatch]], torch.Tensor]:  # pragma: no cover - needs a GPU
-    groups = network.groups
-    most_groups = max(len(part) for part, _, _ in epoch)
-    most_rows = int(np.sort(groups.sizes)[-most_groups:].sum())
+    network: _MeanOutputs, epoch: list[NDArray[np.intp]]
+) -> Callable[[list[NDArray[np.intp]]], torch.Tensor]:  # pragma: no cover - needs a GPU
+    most_groups = max(len(part) for part in epoch)
+    most_rows = int(np.sort(network.groups.sizes)[-most_groups:].sum())
 
-    counts_group = network.counts.cpu().numpy()
-    n_classes = counts_group.shape[1]
-
-    def filled(epoch: list[GroupBatch]) -> list[torch.Tensor]:
-        rows = np.zeros((len(epoch), 2, most_rows), np.int32)
-        rows[:, 1] = most_groups
-        known = np.zeros((len(epoch), most_groups + 1, n_classes + 1), np.float32)
-        known[:, :, n_classes] = 1.0
-        for at, (part, members, within) in enumerate(epoch):
-            rows[at, 0, : len(members)], rows[at, 1, : len(members)] = members, within
-            known[at, : len(part), :n_classes] = counts_group[part]
-            known[at, : len(part), n_classes] = groups.sizes[part]
-            known[at, most_groups, n_classes] = len(members)
-        return [to_device(each, network.device) for each in (rows, known)]
+    def filled(epoch: list[NDArray[np.intp]]) -> torch.Tensor:
+        codes = np.full((len(epoch), most_groups), network.groups.n_groups)
+        for line, part in zip(codes, epoch, strict=True):
+            line[: len(part)] = part
+        return to_device(codes, network.device)
 
     held = filled(epoch)
     at = torch.zeros(1, dtype=torch.long, device=network.device)
@@ -248,14 +234,10 @@ def _record(
 
     def steps(n_steps: int) -> None:
         """Steps from number ``at`` on; what needs no weights is computed for all at once."""
-        chosen = at + torch.arange(n_steps, device=network.device)
-        rows, known = (each.index_select(0, chosen) for each in held)
-        inputs = network.rows.index_select(0, rows[:, 0].flatten())
-        inputs = inputs.reshape(n_steps, most_rows, -1)
-        counts, sizes = known[:, :most_groups, :n_classes], known[:, :most_groups, n_classes:]
-        member = network.members(rows[:, 1], sizes)
-        n_rows = known[:, most_groups:, n_classes:]
-        parts = zip(inputs, member, -counts / n_rows, sizes / n_rows, strict=True)
+        part = held.index_select(0, at + torch.arange(n_steps, device=network.device))
+        rows, member, counts, sizes = network.batch(part, most_rows)
+        n_rows = network.n_held[part].sum(-1)[:, None, None]
+        parts = zip(rows, member, -counts / n_rows, sizes / n_rows, strict=True)
         mean = torch.stack([network.step(*part) for part in parts])
         total.add_(_loss(mean, counts, sizes, network.loss))
         at.add_(n_steps)
@@ -281,9 +263,8 @@ def _record(
         for value in state.values():
             value.zero_()
 
-    def replay(epoch: list[GroupBatch]) -> torch.Tensor:
-        for buffer, values in zip(held, filled(epoch), strict=True):
-            buffer.copy_(values)
+    def replay(epoch: list[NDArray[np.intp]]) -> torch.Tensor:
+        held.copy_(filled(epoch))
         at.zero_()
         total.zero_()
         n_left = len(epoch)

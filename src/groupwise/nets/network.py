@@ -91,6 +91,7 @@ class GroupNet(nn.Module):
         )
         first = "encoder_0_weight" in self.weights  # whose inputs are the features
         known = None if rare is None or not first else torch.as_tensor(rare)[..., None]
+        self.rare: Any
         self.register_buffer("rare", known, persistent=False)
         self.fused: Any = None
         self.noise: np.random.Generator | None = None  # of dropout on a CPU; None: torch's own
