@@ -52,6 +52,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 COMMON = {"learning_rate": 5e-3}
 AVERAGE, CHOSEN = "mean of the five", "chosen on inner folds"
+SCALED = "mean of the five, scaled on inner folds"
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -148,9 +149,9 @@ def bag_folds(
 
 
 class InnerSplits:
-    """Three folds of the training part of every fold of every repeat."""
+    """Five folds of the training part of every fold of every repeat."""
 
-    n_inner = 3
+    n_inner = 5
 
     def __init__(self, repeats: tuple[int, ...]):
         self.outer = Repeats(repeats)
@@ -173,13 +174,14 @@ def choices(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """For every outer fold, how many inner groups each variant and their average have right.
 
-    Chosen is what has most, the first of equals; the average comes first.
+    Chosen is what has most, the first of equals; the average comes first. What it says of the
+    inner groups is kept for scaling.
     """
     X, y, groups = load_bags(name, packed)
     scores: dict[str, list[Any]] = {}
     truth: list[Any] = []
     for variant, own in VARIANTS.items():
-        settings = {"random_state": repeats[0], "device": device, "n_members": 3, **COMMON, **own}
+        settings = {"random_state": repeats[0], "device": device, "n_members": 2, **COMMON, **own}
         model = GroupNetClassifier("presence", **settings | more)
         folds = fit_folds(model, X, y, groups=groups, cv=InnerSplits(repeats))
         tests = [fold.test for fold in folds]
@@ -198,8 +200,16 @@ def choices(
             method: int(((np.concatenate(score[mine]) > 0.5) == known).sum())
             for method, score in everything.items()
         }
-        row = {"set": name, "repeat": repeats[at // N_FOLDS], "fold": at % N_FOLDS, "right": right}
-        out.append({**row, "chosen": max(right, key=lambda method: right[method])})
+        row = {
+            "set": name,
+            "repeat": repeats[at // N_FOLDS],
+            "fold": at % N_FOLDS,
+            "right": right,
+            "chosen": max(right, key=lambda method: right[method]),
+            "y": known.tolist(),
+            "score": np.concatenate(everything[AVERAGE][mine]).round(4).tolist(),
+        }
+        out.append(row)
     return out
 
 
@@ -267,7 +277,12 @@ def measure_bags(
 
 
 def add_chosen(rows: list[dict[str, Any]], choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The average of the variants, and the folds of what the inner folds chose."""
+    """The average of the variants, what inner folds chose, and the average scaled by them.
+
+    Scaling is that of :class:`groupwise.uncertainty.CalibratedGroupClassifier`.
+    """
+    from groupwise.auto.scaling import Scaling  # not where GPUs are measured
+
     at = {(row["set"], row["repeat"], row["fold"], row["method"]): row for row in rows}
     for row in rows:
         key = row["set"], row["repeat"], row["fold"]
@@ -278,7 +293,16 @@ def add_chosen(rows: list[dict[str, Any]], choices: list[dict[str, Any]]) -> lis
         key = row["set"], row["repeat"], row["fold"]
         if (*key, row["chosen"]) in at:
             at[*key, CHOSEN] = {**at[*key, row["chosen"]], "method": CHOSEN}
+            mine = at[*key, AVERAGE]
+            scaling = Scaling.fit(_both(row["score"]), np.eye(2)[row["y"]], penalty=1.0)
+            score = scaling.apply(_both(mine["score"]))[:, 1]
+            at[*key, SCALED] = {**mine, "method": SCALED, "score": score.tolist()}
     return list(at.values())
+
+
+def _both(score: list[float]) -> Any:
+    """Probabilities of both classes."""
+    return np.column_stack([1.0 - np.array(score), score])
 
 
 def bag_table(path: Path) -> str:

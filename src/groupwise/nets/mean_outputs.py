@@ -20,7 +20,7 @@ from groupwise.nets.packed import to_device
 
 __all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 
-_STEPS_AT_ONCE = 125  # of a recorded graph
+_STEPS_AT_ONCE = 25  # of a recorded graph
 _NUMBERS_AT_ONCE = 2**24  # in the matrices of its steps
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
@@ -92,11 +92,15 @@ def train_mean_outputs(
     with torch.no_grad():
         history = run(network, batches)
     arrays = [p.detach().cpu().numpy().astype(float) for p in network.parameters]
-    return list(zip(arrays[::2], arrays[1::2], strict=True)), history / groups.n_rows
+    return [(each[:-1], each[-1]) for each in arrays], history / groups.n_rows
 
 
 class _MeanOutputs:
-    """Rows, counts, layers and Adam on a device."""
+    """Rows, counts, layers and Adam on a device.
+
+    Rows and hidden values end with a one, and weights with the line of biases: one product less
+    for each layer and its gradient.
+    """
 
     def __init__(
         self,
@@ -110,14 +114,19 @@ class _MeanOutputs:
         device: str,
     ):
         self.device, self.loss, self.groups = device, loss, groups
-        self.rows, self.order = self.tensor(X), self.tensor(groups.order, torch.long)
+        self.rows = self.tensor(np.column_stack([X, np.ones(len(X))]))
+        self.order = self.tensor(groups.order, torch.long)
         # and those of no group at all, see `batch`
         self.counts = self.tensor(np.vstack([counts_group, np.zeros(counts_group.shape[1])]))
         self.n_held = self.tensor(np.append(groups.sizes, 0), torch.long)
         self.offsets = self.tensor(groups.offsets, torch.long)
-        self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
+        self.parameters = [self.tensor(np.vstack(each)).requires_grad_() for each in layers]
+        # the gradient of the penalty alpha / 2 |weight|^2, which biases do not pay
+        self.decay = [
+            self.tensor([[alpha]] * (len(each) - 1) + [[0.0]]) for each in self.parameters
+        ]
+        self.hidden: list[torch.Tensor] = []
         on_gpu = device.startswith("cuda")
-        self.alpha = alpha
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=learning_rate, capturable=on_gpu, fused=on_gpu
         )
@@ -137,23 +146,28 @@ class _MeanOutputs:
         ``less`` is minus the counts; they and ``sizes`` come over the number of rows. The
         derivatives are written out: a third of the kernels that torch's own would launch.
         """
-        layers = list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
         inputs = [rows]
-        for weight, bias in layers[:-1]:
-            inputs.append(torch.relu(torch.addmm(bias, inputs[-1], weight)))
-        proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
+        for weight, hidden in zip(self.parameters[:-1], self._hidden(len(rows)), strict=True):
+            torch.clamp(inputs[-1] @ weight, min=0.0, out=hidden[:, :-1])
+            inputs.append(hidden)
+        proba = torch.softmax(inputs[-1] @ self.parameters[-1], dim=1)
         mean = member @ proba
         product = (member.T @ _slope(mean, less, sizes, self.loss)) * proba
         above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
-        for at in range(len(layers) - 1, -1, -1):
-            weight, bias = layers[at]
-            # with the gradient of the penalty alpha / 2 |weight|^2
-            weight.grad = torch.addmm(weight, inputs[at].T, above, beta=self.alpha)
-            bias.grad = above.sum(0)
+        for at in range(len(self.parameters) - 1, -1, -1):
+            weight, below = self.parameters[at], inputs[at]
+            weight.grad = (weight * self.decay[at]).addmm_(below.T, above)
             if at:
-                above = torch.ops.aten.threshold_backward(above @ weight.T, inputs[at], 0)
+                above = torch.ops.aten.threshold_backward(above @ weight[:-1].T, below[:, :-1], 0)
         self.optimiser.step()
         return mean
+
+    def _hidden(self, n_rows: int) -> list[torch.Tensor]:
+        """Room for hidden values of a batch, kept from step to step."""
+        if not self.hidden or len(self.hidden[0]) != n_rows:
+            sizes = [each.shape[1] for each in self.parameters[:-1]]
+            self.hidden = [torch.ones(n_rows, size + 1, device=self.device) for size in sizes]
+        return self.hidden
 
     def batch(self, part: torch.Tensor, n_rows: int) -> tuple[torch.Tensor, ...]:
         """Rows, averaging matrices, counts and sizes of batches of groups.
