@@ -35,7 +35,7 @@ from groupwise.nets.losses import PooledLoss, torch_loss
 from groupwise.nets.mean_outputs import group_batches, initial_layers, train_mean_outputs
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed, to_device
-from groupwise.nets.training import train_step
+from groupwise.nets.steps import train_step
 
 SETS = (
     "musk1", "elephant", "fox", "tiger", "musk2",
@@ -348,7 +348,7 @@ def musk_like(n_features: int = 166) -> tuple[Any, Any, Any]:
 
 
 def ensembles(report: Report, device: str, sizes: tuple[int, ...], epochs: int) -> None:
-    """Seconds of an ensemble by its members; three takes each, the least."""
+    """Seconds of an ensemble by its members; five takes each, the least."""
     X, y, groups = musk_like()
     for pooling in ("mean_max", "attention", None):
         for n_members in sizes:
@@ -357,7 +357,7 @@ def ensembles(report: Report, device: str, sizes: tuple[int, ...], epochs: int) 
                 device=device,
             )  # fmt: skip
             takes = []
-            for _ in range(3):
+            for _ in range(5):
                 wall, cpu = time.perf_counter(), time.process_time()
                 model.fit(X, y, groups=groups)
                 takes.append((time.perf_counter() - wall, time.process_time() - cpu))

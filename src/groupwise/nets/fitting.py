@@ -16,8 +16,9 @@ from groupwise.nets.losses import PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.rows import moments
+from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
-from groupwise.nets.training import Settings, Task, choose_device, train
+from groupwise.nets.training import choose_device, train
 from groupwise.targets import group_target
 
 try:
