@@ -5,10 +5,8 @@ of ``reproductions/mil_sets.py``; needs GROUPWISE_DATA), kept in ``results/netwo
 ``python -m benchmarks.networks gpu --out FOLDER`` measures a GPU and needs torch, numpy, scipy,
 scikit-learn and pandas only; ``python -m benchmarks.networks cpu`` the price of ensembles.
 
-Settings were fixed before any figure was seen: two layers of 64, 200 epochs of all groups at once,
-rate 2e-3, decay 1e-2, dropout 0.25, five members, the last epoch (``shared/methods/networks.md``).
-Two things changed after a first run on the ten sets: far values are drawn in (``standardise``), the
-head starts at zero; both were chosen on bags made of other groups of the 20 newsgroups.
+What was chosen where is said in ``results/networks.md``; torchmil's models on the same folds are
+measured by ``benchmarks/torchmil_bags.py``.
 """
 
 import argparse
@@ -53,6 +51,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 COMMON = {"learning_rate": 5e-3}
 AVERAGE, CHOSEN = "mean of the five", "chosen on inner folds"
 SCALED = "mean of the five, scaled on inner folds"
+_BESIDE = ("_choice.jsonl", "_torchmil.jsonl")  # files beside that of the folds
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -307,10 +306,11 @@ def _both(score: list[float]) -> Any:
 
 def bag_table(path: Path) -> str:
     """Accuracy and AUC of every variant on every set, averaged over repeats, as Markdown."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    inner = path.with_name(path.stem + "_choice.jsonl")
-    chosen = [json.loads(line) for line in inner.read_text().splitlines()] if inner.exists() else []
-    rows = add_chosen(rows, chosen)
+    rows, chosen, others = (
+        [json.loads(line) for line in file.read_text().splitlines()]
+        for file in (path, *(path.with_name(path.stem + end) for end in _BESIDE))
+    )
+    rows = add_chosen(rows, chosen) + others
     names = [name for name in SETS if any(row["set"] == name for row in rows)]
     lines = ["| | " + " | ".join(names) + " | mean AUC |", "| --- " * (len(names) + 2) + "|"]
     for method in dict.fromkeys(row["method"] for row in rows):
