@@ -169,7 +169,7 @@ class GroupNet(nn.Module):
 
     def _draws_itself(self, values: Any) -> bool:
         """Bytes of numpy's generator cost a fraction of torch's draws on a CPU."""
-        return self.noise is not None and values.device.type == "cpu"
+        return values.device.type == "cpu" and self.noise is not None
 
     def _kept(self, values: Any, rate: float) -> tuple[Any, float]:
         """What is dropped at a rate, as zeros among factors that keep the mean at one."""
