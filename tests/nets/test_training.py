@@ -13,11 +13,12 @@ from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
 from groupwise.nets import batches as batches_module
 from groupwise.nets.batches import GroupRows, resident, streamed
 from groupwise.nets.losses import SessionSoftmax
+from groupwise.nets.mean_outputs import _MeanOutputs, initial_layers
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed
 from groupwise.nets.passes import standardise
+from groupwise.nets.steps import one_cycle, train_step
 from groupwise.nets.torch_answers import scores_on
-from groupwise.nets.training import one_cycle, train_step
 
 PLAIN = {"device": "cpu", "random_state": 0, "dropout": 0.0, "n_members": 1}
 
@@ -275,3 +276,77 @@ def test_folds_without_layers_see_rows_in_their_own_units(bags):
                                **PLAIN | {"n_members": 2})  # fmt: skip
     folds = fit_folds(model, X, y, groups=groups, cv=3)
     assert all(fold.model.ensemble_.n_members == 2 for fold in folds)
+
+
+def test_units_with_dropout_have_the_right_derivatives():
+    """With numpy's noise on a CPU: what is kept has the factor, and so has its gradient."""
+    net = GroupNet(4, encoder=(50, 40), n_members=3, dropout=0.25)
+    net.noise = np.random.default_rng(0)
+    for values in (torch.randn(3, 60, 50), torch.randn(60, 3, 50).transpose(0, 1)):
+        values.requires_grad_()
+        out = net._activate(values)
+        out.sum().backward()
+        kept = out > 0
+        torch.testing.assert_close(out, torch.where(kept, values / 0.75, 0.0))
+        torch.testing.assert_close(values.grad, kept / 0.75)
+        assert abs(kept.sum() / (values > 0).sum() - 0.75) < 0.02
+
+
+def test_a_maximum_is_not_raised_by_dropout():
+    """Units are dropped after the largest is taken: it is kept as it is, or not at all."""
+    net = GroupNet(4, encoder=(30,), pooling="max", dropout=0.5)
+    net.weights["head_weight"].data = torch.eye(30)[None]
+    net.weights["head_bias"].data = torch.zeros(1, 1, 30)
+    net.noise = np.random.default_rng(0)
+    rows, packed = torch.randn(500, 4), Packed([500])
+    noisy = net.train()(rows, packed)
+    plain = net.eval()(rows, packed)
+    torch.testing.assert_close(noisy, torch.where(noisy > 0, 2 * plain, 0.0))
+
+
+def test_rare_features_are_left_out_of_steps_and_not_of_answers():
+    rare = np.array([False, True, True])
+    net = GroupNet(3, encoder=(5,), n_members=400, dropout=0.5, rare=rare)
+    net.noise = np.random.default_rng(0)
+    factor = net.train()._step_weights()["encoder_0_weight"] / net.weights["encoder_0_weight"]
+    assert (factor[:, 0] == 1).all()
+    seen = factor[:, 1:, 0]  # of a feature either all weights or none
+    assert (
+        set(seen.unique().tolist()) == {0.0, 4.0} and abs((seen == 0).float().mean() - 0.75) < 0.05
+    )
+    torch.testing.assert_close(factor, factor[..., :1].expand_as(factor))
+    assert net.eval()._step_weights()["encoder_0_weight"] is net.weights["encoder_0_weight"]
+
+
+def test_features_that_nine_of_ten_rows_lack_are_rare(bags, monkeypatch):
+    X, y, groups = bags
+    X = X.copy()
+    X[3:, 2] = 0.0
+    made = []
+
+    def watched(*args, rare, **settings):
+        made.append(rare)
+        return GroupNet(*args, rare=rare, **settings)
+
+    monkeypatch.setattr("groupwise.nets.fitting.GroupNet", watched)
+    model = GroupNetClassifier("presence", encoder=(4,), epochs=2, n_members=2, device="cpu")
+    model.fit(X, y, groups=groups)
+    assert made[0].tolist() == [[False, False, True, False]] * 2
+    fit_folds(model, X, y, groups=groups, cv=3)
+    assert made[1].shape == (6, 4) and made[1][:, 2].all()
+    model.fit(bags[0], y, groups=groups)
+    assert made[2] is None
+
+
+def test_filled_batches_of_mean_outputs_are_means_of_their_groups():
+    rng = np.random.RandomState(0)
+    codes = rng.permutation(np.repeat(np.arange(7), [3, 1, 4, 2, 5, 1, 2]))
+    X, counts = rng.normal(size=(len(codes), 3)), rng.randint(3, size=(7, 2)).astype(float)
+    layers = initial_layers([3, 2], rng)
+    net = _MeanOutputs(X, Groups(codes), counts, layers, "cross_entropy", 0.1, 0.0, "cpu")
+    part = torch.tensor([[2, 5, 7], [0, 6, 1]])  # there is no group 7
+    rows, member, counts_part, sizes = net.batch(part, 9)
+    wanted = np.stack([X[codes == g].mean(axis=0) for g in range(7)] + [np.zeros(3)])
+    np.testing.assert_allclose((member @ rows)[..., :3], wanted[part], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(counts_part, np.vstack([counts, [0, 0]])[part])
+    assert sizes[..., 0].tolist() == [[4, 1, 1], [3, 2, 1]]

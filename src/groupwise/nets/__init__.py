@@ -2,7 +2,7 @@
 
 The losses, the poolings and the network are torch modules of their own, for networks and loops of
 one's own: :mod:`groupwise.nets.losses`, :mod:`groupwise.nets.network`, :mod:`groupwise.nets.packed`
-and :func:`groupwise.nets.training.train_step`, which need torch to be imported.
+and :func:`groupwise.nets.steps.train_step`, which need torch to be imported.
 """
 
 from groupwise.nets.classifier import GroupNetClassifier

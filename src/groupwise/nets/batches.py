@@ -247,8 +247,15 @@ class streamed:
         if len(kept):
             packed = Packed(self.sizes[kept], self.device)
             first = self.kept_starts[to_device(kept, self.device)]
-            held = self.kept.index_select(0, packed.within + first[packed.codes])
-            table = held if table is None else torch.cat([held, table.to(held.dtype)])
+            places = packed.within + first[packed.codes]
+            read = table
+            n_rows = len(places) + (0 if read is None else len(read))
+            table = torch.empty(
+                (n_rows, *self.kept.shape[1:]), dtype=self.kept.dtype, device=self.device
+            )
+            torch.index_select(self.kept, 0, places, out=table[: len(places)])
+            if read is not None:
+                table[len(places) :].copy_(read)
             part = np.concatenate([kept, part[~self.is_kept[part]]])
         rows = _scaled(table, self.centre, self.scale, self.dtype)
         return Batch(rows, Packed(self.sizes[part], self.device), to_device(part, self.device))

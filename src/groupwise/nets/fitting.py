@@ -16,8 +16,9 @@ from groupwise.nets.losses import PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.rows import moments
+from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
-from groupwise.nets.training import Settings, Task, choose_device, train
+from groupwise.nets.training import choose_device, train
 from groupwise.targets import group_target
 
 try:
@@ -26,6 +27,8 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
 __all__ = ["Fitted", "fit_networks"]
+
+_RARE = 0.9  # share of rows that have a zero, from which a feature is a rare one
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ def fit_networks(
         )
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
+    folds = [moments(prepared.X, _rows_of(prepared, line)) for line in train_group]
+    rare = np.stack([fold.zeros >= _RARE for fold in folds])
     network = GroupNet(
         _width(model, prepared, device) if own else prepared.X.shape[1],
         prepared.n_outputs,
@@ -83,14 +88,15 @@ def fit_networks(
         pooling=model.pooling,
         n_members=len(members),
         dropout=model.dropout,
+        rare=None if own or not rare.any() else rare[members],
         seed=seeds,
     )
     start = [_start(model, prepared, line) for line in train_group]
     with torch.no_grad():
         bias = torch.as_tensor(np.stack(start)[members], dtype=torch.float32)
         network.weights["head_bias"].copy_(bias[:, None, :])
-    folds = [moments(prepared.X, _rows_of(prepared, line)) for line in train_group]
-    centre, scale = (np.stack(part)[:, None] for part in zip(*folds, strict=True))
+    centre = np.stack([fold.mean for fold in folds])[:, None]
+    scale = np.stack([fold.deviation for fold in folds])[:, None]
     if n_folds == 1:
         centre, scale = centre[0, 0], scale[0, 0]
     rows = GroupRows(prepared.X, prepared.data.groups)
@@ -128,7 +134,10 @@ def fit_networks(
     for fold in range(n_folds):
         mine = members == fold
         ensemble_of_fold = NetEnsemble(
-            {name: value[mine] for name, value in weights.items()}, model.pooling, *folds[fold]
+            {name: value[mine] for name, value in weights.items()},
+            model.pooling,
+            folds[fold].mean,
+            folds[fold].deviation,
         )
         fitted.append(Fitted(ensemble_of_fold, device, history, int(n_epochs[mine].max())))
     return fitted

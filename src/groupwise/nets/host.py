@@ -69,6 +69,10 @@ class HostPacked:
         return np.stack(parts, axis=-1)
 
     @staticmethod
+    def halves(values: NDArray[Any]) -> list[NDArray[Any]]:
+        return np.split(values, 2, axis=-1)
+
+    @staticmethod
     def shares(values: NDArray[Any]) -> NDArray[Any]:
         return softmax(values, axis=-1)
 

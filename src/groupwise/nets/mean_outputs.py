@@ -21,9 +21,10 @@ from groupwise.nets.packed import to_device
 __all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 
 _STEPS_AT_ONCE = 25  # of a recorded graph
+_NUMBERS_AT_ONCE = 2**24  # in the matrices of its steps
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]
-GroupBatch = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+Batches = Iterable[list[NDArray[np.intp]]]
 
 
 def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
@@ -36,16 +37,10 @@ def initial_layers(sizes: list[int], rng: np.random.RandomState) -> Layers:
 
 def group_batches(
     groups: Groups, batch_groups: int, rng: np.random.RandomState
-) -> list[GroupBatch]:
-    """Random batches of whole groups: their codes, their rows, each row's place in the batch."""
+) -> list[NDArray[np.intp]]:
+    """Random batches of whole groups: their codes."""
     order = rng.permutation(groups.n_groups)
-    parts = np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
-    sizes = groups.sizes[order]
-    within = np.arange(groups.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows = groups.order[np.repeat(groups.offsets[order], sizes) + within]
-    place = np.repeat(np.concatenate([np.arange(len(part)) for part in parts]), sizes)
-    ends = np.cumsum([groups.sizes[part].sum() for part in parts])[:-1]
-    return list(zip(parts, np.split(rows, ends), np.split(place, ends), strict=True))
+    return np.array_split(order, max(1, round(groups.n_groups / batch_groups)))
 
 
 def loss_and_slope(
@@ -53,17 +48,28 @@ def loss_and_slope(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The loss of ``MLPAOCClassifier`` and its derivative by the groups' mean probabilities.
 
+    Both grow in proportion to ``counts`` and ``sizes`` together.
+
     Parameters
     ----------
-    mean, counts : tensor of shape (n_groups, n_classes)
-    sizes : tensor of shape (n_groups, 1)
+    mean, counts : tensor of shape (..., n_groups, n_classes)
+    sizes : tensor of shape (..., n_groups, 1)
     loss : {"cross_entropy", "squared"}
     """
+    return _loss(mean, counts, sizes, loss), _slope(mean, -counts, sizes, loss)
+
+
+def _loss(mean: torch.Tensor, counts: torch.Tensor, sizes: torch.Tensor, loss: str) -> torch.Tensor:
     if loss == "squared":
-        error = mean * sizes - counts
-        return (error.square() / sizes).sum(), 2.0 * error
-    inside, less = torch.clamp(mean, min=1e-30), -counts
-    return torch.xlogy(less, inside).sum(), less / inside
+        return ((mean * sizes - counts).square() / sizes).sum()
+    return torch.xlogy(-counts, torch.clamp(mean, min=1e-30)).sum()
+
+
+def _slope(mean: torch.Tensor, less: torch.Tensor, sizes: torch.Tensor, loss: str) -> torch.Tensor:
+    """The derivative; ``less`` is minus the counts."""
+    if loss == "squared":
+        return 2.0 * (mean * sizes + less)
+    return less / torch.clamp(mean, min=1e-30)
 
 
 def train_mean_outputs(
@@ -73,7 +79,7 @@ def train_mean_outputs(
     layers: Layers,
     *,
     loss: str,
-    batches: Iterable[list[GroupBatch]],
+    batches: Batches,
     learning_rate: float,
     alpha: float,
     device: str | None,
@@ -86,11 +92,15 @@ def train_mean_outputs(
     with torch.no_grad():
         history = run(network, batches)
     arrays = [p.detach().cpu().numpy().astype(float) for p in network.parameters]
-    return list(zip(arrays[::2], arrays[1::2], strict=True)), history / groups.n_rows
+    return [(each[:-1], each[-1]) for each in arrays], history / groups.n_rows
 
 
 class _MeanOutputs:
-    """Rows, counts, layers and Adam on a device."""
+    """Rows, counts, layers and Adam on a device.
+
+    Rows and hidden values end with a one, and weights with the line of biases: one product less
+    for each layer and its gradient.
+    """
 
     def __init__(
         self,
@@ -104,12 +114,19 @@ class _MeanOutputs:
         device: str,
     ):
         self.device, self.loss, self.groups = device, loss, groups
-        self.places = torch.arange(groups.n_groups + 1, device=device)[:, None]
-        self.rows, self.counts = self.tensor(X), self.tensor(counts_group)
-        self.sizes = self.tensor(groups.sizes.astype(float)[:, None])
-        self.parameters = [self.tensor(part).requires_grad_() for each in layers for part in each]
+        self.rows = self.tensor(np.column_stack([X, np.ones(len(X))]))
+        self.order = self.tensor(groups.order, torch.long)
+        # and those of no group at all, see `batch`
+        self.counts = self.tensor(np.vstack([counts_group, np.zeros(counts_group.shape[1])]))
+        self.n_held = self.tensor(np.append(groups.sizes, 0), torch.long)
+        self.offsets = self.tensor(groups.offsets, torch.long)
+        self.parameters = [self.tensor(np.vstack(each)).requires_grad_() for each in layers]
+        # the gradient of the penalty alpha / 2 |weight|^2, which biases do not pay
+        self.decay = [
+            self.tensor([[alpha]] * (len(each) - 1) + [[0.0]]) for each in self.parameters
+        ]
+        self.hidden: list[torch.Tensor] = []
         on_gpu = device.startswith("cuda")
-        self.alpha = alpha
         self.optimiser = torch.optim.Adam(
             self.parameters, lr=learning_rate, capturable=on_gpu, fused=on_gpu
         )
@@ -120,63 +137,90 @@ class _MeanOutputs:
     def step(
         self,
         rows: torch.Tensor,
-        place: torch.Tensor,
-        counts: torch.Tensor,
+        member: torch.Tensor,
+        less: torch.Tensor,
         sizes: torch.Tensor,
-        n_rows: Any,
     ) -> torch.Tensor:
-        """One step of Adam on a batch; the batch's loss.
+        """One step of Adam on a batch; the groups' mean probabilities before it.
 
-        The derivatives are written out: a third of the kernels that torch's own would launch.
+        ``less`` is minus the counts; they and ``sizes`` come over the number of rows. The
+        derivatives are written out: a third of the kernels that torch's own would launch.
         """
-        layers = list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
-        inputs = [self.rows.index_select(0, rows)]
-        for weight, bias in layers[:-1]:
-            inputs.append(torch.relu(torch.addmm(bias, inputs[-1], weight)))
-        proba = torch.softmax(torch.addmm(layers[-1][1], inputs[-1], layers[-1][0]), dim=1)
-        # sums in a fixed order; rows that are there to fill the batch have a place of no group
-        member = (place == self.places[: len(counts)]) / sizes
+        inputs = [rows]
+        for weight, hidden in zip(self.parameters[:-1], self._hidden(len(rows)), strict=True):
+            torch.clamp(inputs[-1] @ weight, min=0.0, out=hidden[:, :-1])
+            inputs.append(hidden)
+        proba = torch.softmax(inputs[-1] @ self.parameters[-1], dim=1)
         mean = member @ proba
-        value, slope = loss_and_slope(mean, counts, sizes, self.loss)
-        product = (member.T @ (slope / n_rows)) * proba
+        product = (member.T @ _slope(mean, less, sizes, self.loss)) * proba
         above = torch.addcmul(product, proba, product.sum(1, keepdim=True), value=-1.0)
-        for at in range(len(layers) - 1, -1, -1):
-            weight, bias = layers[at]
-            # with the gradient of the penalty alpha / 2 |weight|^2
-            weight.grad = torch.addmm(weight, inputs[at].T, above, beta=self.alpha)
-            bias.grad = above.sum(0)
+        for at in range(len(self.parameters) - 1, -1, -1):
+            weight, below = self.parameters[at], inputs[at]
+            weight.grad = (weight * self.decay[at]).addmm_(below.T, above)
             if at:
-                above = torch.ops.aten.threshold_backward(above @ weight.T, inputs[at], 0)
+                above = torch.ops.aten.threshold_backward(above @ weight[:-1].T, below[:, :-1], 0)
         self.optimiser.step()
-        return value
+        return mean
+
+    def _hidden(self, n_rows: int) -> list[torch.Tensor]:
+        """Room for hidden values of a batch, kept from step to step."""
+        if not self.hidden or len(self.hidden[0]) != n_rows:
+            sizes = [each.shape[1] for each in self.parameters[:-1]]
+            self.hidden = [torch.ones(n_rows, size + 1, device=self.device) for size in sizes]
+        return self.hidden
+
+    def batch(self, part: torch.Tensor, n_rows: int) -> tuple[torch.Tensor, ...]:
+        """Rows, averaging matrices, counts and sizes of batches of groups.
+
+        Parameters
+        ----------
+        part : tensor of shape (..., n_groups)
+            Codes; one more than the last stands for no group and fills a batch up.
+        n_rows : int
+            Of a batch, likewise filled up.
+
+        Returns
+        -------
+        rows : tensor of shape (..., n_rows, n_features)
+        member : tensor of shape (..., n_groups, n_rows)
+            Times values of rows: means of groups, summed in a fixed order.
+        counts : tensor of shape (..., n_groups, n_classes)
+        sizes : tensor of shape (..., n_groups, 1)
+        """
+        held = self.n_held[part]
+        ends = torch.cumsum(held, -1)
+        at = torch.arange(n_rows, device=self.device).expand(*part.shape[:-1], n_rows).contiguous()
+        place = torch.searchsorted(ends, at, right=True)
+        inside = place.clamp(max=part.shape[-1] - 1)
+        first = (self.offsets[part] - ends + held).gather(-1, inside)
+        places = torch.where(place < part.shape[-1], first + at, 0)
+        rows = self.rows.index_select(0, self.order[places].flatten())
+        sizes = held.clamp(min=1).to(self.rows.dtype)[..., None]
+        groups = torch.arange(part.shape[-1], device=self.device)[:, None]
+        member = (place[..., None, :] == groups) / sizes
+        return rows.reshape(*places.shape, -1), member, self.counts[part], sizes
 
 
-def _step_by_step(network: _MeanOutputs, batches: Iterable[list[GroupBatch]]) -> NDArray[Any]:
+def _step_by_step(network: _MeanOutputs, batches: Batches) -> NDArray[Any]:
     history = []
     for epoch in batches:
         total = 0.0
-        for part, members, place in epoch:
-            chosen = network.tensor(part, torch.long)
-            value = network.step(
-                network.tensor(members, torch.long),
-                network.tensor(place, torch.long),
-                network.counts[chosen],
-                network.sizes[chosen],
-                len(members),
-            )
-            total += float(value)
+        for part in epoch:
+            n_rows = int(network.groups.sizes[part].sum())
+            rows, member, counts, sizes = network.batch(network.tensor(part, torch.long), n_rows)
+            mean = network.step(rows, member, -counts / n_rows, sizes / n_rows)
+            total += float(_loss(mean, counts, sizes, network.loss))
         history.append(total)
     return np.array(history)
 
 
 def _on_gpu(
-    network: _MeanOutputs, batches: Iterable[list[GroupBatch]]
+    network: _MeanOutputs, batches: Batches
 ) -> NDArray[Any]:  # pragma: no cover - needs a GPU
     """The same steps as one recorded graph, replayed batch after batch.
 
     A step on so few rows is all launching of kernels; a replayed graph launches them at once.
-    Batches are filled up to one shape: rows with a place of no group, groups with counts of zero
-    (and a last line that holds the number of rows).
+    Batches are filled up to one shape.
     """
     history, replay = [], None
     for epoch in batches:
@@ -187,37 +231,30 @@ def _on_gpu(
 
 
 def _record(
-    network: _MeanOutputs, epoch: list[GroupBatch]
-) -> Callable[[list[GroupBatch]], torch.Tensor]:  # pragma: no cover - needs a GPU
-    groups = network.groups
-    most_groups = max(len(part) for part, _, _ in epoch)
-    most_rows = int(np.sort(groups.sizes)[-most_groups:].sum())
+    network: _MeanOutputs, epoch: list[NDArray[np.intp]]
+) -> Callable[[list[NDArray[np.intp]]], torch.Tensor]:  # pragma: no cover - needs a GPU
+    most_groups = max(len(part) for part in epoch)
+    most_rows = int(np.sort(network.groups.sizes)[-most_groups:].sum())
 
-    counts_group = network.counts.cpu().numpy()
-    n_classes = counts_group.shape[1]
-
-    def filled(epoch: list[GroupBatch]) -> list[torch.Tensor]:
-        rows = np.zeros((len(epoch), 2, most_rows), np.int32)
-        rows[:, 1] = most_groups
-        known = np.zeros((len(epoch), most_groups + 1, n_classes + 1), np.float32)
-        known[:, :, n_classes] = 1.0
-        for at, (part, members, within) in enumerate(epoch):
-            rows[at, 0, : len(members)], rows[at, 1, : len(members)] = members, within
-            known[at, : len(part), :n_classes] = counts_group[part]
-            known[at, : len(part), n_classes] = groups.sizes[part]
-            known[at, most_groups, n_classes] = len(members)
-        return [to_device(each, network.device) for each in (rows, known)]
+    def filled(epoch: list[NDArray[np.intp]]) -> torch.Tensor:
+        codes = np.full((len(epoch), most_groups), network.groups.n_groups)
+        for line, part in zip(codes, epoch, strict=True):
+            line[: len(part)] = part
+        return to_device(codes, network.device)
 
     held = filled(epoch)
     at = torch.zeros(1, dtype=torch.long, device=network.device)
     total = torch.zeros((), device=network.device)
 
-    def one() -> None:
-        rows, known = (each.index_select(0, at)[0] for each in held)
-        counts, sizes = known[:most_groups, :n_classes], known[:most_groups, n_classes:]
-        value = network.step(rows[0], rows[1], counts, sizes, known[most_groups, n_classes])
-        total.add_(value)
-        at.add_(1)
+    def steps(n_steps: int) -> None:
+        """Steps from number ``at`` on; what needs no weights is computed for all at once."""
+        part = held.index_select(0, at + torch.arange(n_steps, device=network.device))
+        rows, member, counts, sizes = network.batch(part, most_rows)
+        n_rows = network.n_held[part].sum(-1)[:, None, None]
+        parts = zip(rows, member, -counts / n_rows, sizes / n_rows, strict=True)
+        mean = torch.stack([network.step(*part) for part in parts])
+        total.add_(_loss(mean, counts, sizes, network.loss))
+        at.add_(n_steps)
 
     before = [p.detach().clone() for p in network.parameters]
     side = torch.cuda.Stream()
@@ -225,14 +262,14 @@ def _record(
     with torch.cuda.stream(side):  # kernels are chosen and the state of Adam is made
         for _ in range(3):
             at.zero_()
-            one()
+            steps(1)
     torch.cuda.current_stream().wait_stream(side)
     graphs = []
-    for n_steps in (min(_STEPS_AT_ONCE, len(epoch)), 1):
+    fits = max(1, _NUMBERS_AT_ONCE // (most_groups * most_rows))
+    for n_steps in (min(_STEPS_AT_ONCE, fits, len(epoch)), 1):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            for _ in range(n_steps):
-                one()
+            steps(n_steps)
         graphs.append((n_steps, graph))
     for parameter, start in zip(network.parameters, before, strict=True):  # back to the start
         parameter.copy_(start)
@@ -240,9 +277,8 @@ def _record(
         for value in state.values():
             value.zero_()
 
-    def replay(epoch: list[GroupBatch]) -> torch.Tensor:
-        for buffer, values in zip(held, filled(epoch), strict=True):
-            buffer.copy_(values)
+    def replay(epoch: list[NDArray[np.intp]]) -> torch.Tensor:
+        held.copy_(filled(epoch))
         at.zero_()
         total.zero_()
         n_left = len(epoch)

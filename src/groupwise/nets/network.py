@@ -39,6 +39,9 @@ class GroupNet(nn.Module):
         ``None``: the head scores rows, and a loss makes a group of them.
     n_members : int, default=1
     dropout : float, default=0.0
+    rare : array-like of shape (n_features,) or (n_members, n_features), default=None
+        Which features few rows have, for dropout of features: each is left out of a step as often
+        as a unit that is dropped twice, by all rows of a member together.
     seed : int or list of int, default=0
         Of the weights at the start; a list has one per member.
 
@@ -61,6 +64,7 @@ class GroupNet(nn.Module):
         pooling: str | None = None,
         n_members: int = 1,
         dropout: float = 0.0,
+        rare: Any = None,
         seed: int | list[int] = 0,
     ):
         super().__init__()
@@ -85,6 +89,10 @@ class GroupNet(nn.Module):
                 for name in members[0]
             }
         )
+        first = "encoder_0_weight" in self.weights  # whose inputs are the features
+        known = None if rare is None or not first else torch.as_tensor(rare)[..., None]
+        self.rare: Any
+        self.register_buffer("rare", known, persistent=False)
         self.fused: Any = None
         self.noise: np.random.Generator | None = None  # of dropout on a CPU; None: torch's own
 
@@ -98,7 +106,7 @@ class GroupNet(nn.Module):
         self.fused = torch.compile(self._rows_and_logits, dynamic=True)
 
     def _rows_and_logits(self, rows: Any, weights: Any) -> tuple[Any, Any]:
-        hidden = encode(TorchOps, weights, rows, self._drop)
+        hidden = encode(TorchOps, weights, rows, self._activate, self._activate)
         return hidden, attention_logits(TorchOps, weights, hidden)
 
     def forward(self, rows: Any, packed: Packed) -> Any:
@@ -107,7 +115,7 @@ class GroupNet(nn.Module):
         Rows are (n_rows, ...), or (n_folds, n_rows, n_features) where every so many members see
         them in units of their own.
         """
-        weights: Any = dict(self.weights.items())
+        weights = self._step_weights()
         if self.fused is not None:
             hidden, logits = self.fused(rows, weights)
             share = packed.softmax(logits.float())
@@ -124,28 +132,77 @@ class GroupNet(nn.Module):
         hidden = self._encode(rows, packed, dict(self.weights.items()))
         return hidden if hidden.ndim == 3 else hidden.expand(self.n_members, -1, -1)
 
+    def _step_weights(self) -> Any:
+        """The weights; those of dropped features are zero in a step of training."""
+        weights = dict(self.weights.items())
+        if self.rare is not None and self.dropout and self.training:
+            first = weights["encoder_0_weight"]
+            rate = 1.0 - (1.0 - self.dropout) ** 2
+            kept, _ = self._kept(first[..., :1], rate)
+            weights["encoder_0_weight"] = first * torch.where(self.rare, kept, 1.0)
+        return weights
+
     def _encode(self, rows: Any, packed: Packed, weights: Any) -> Any:
+        # the largest of many noisy values is too large: a maximum is dropped after it is taken
+        of_maxima = self.pooling in ("max", "mean_max")
         if len(self.encoders):
-            return torch.stack([self._drop(each(rows)) for each in self.encoders])
-        hidden = encode(packed, weights, rows, self._drop)
+            found = [each(rows) for each in self.encoders]
+            return torch.stack(found if of_maxima else [self._drop(each) for each in found])
+        last = torch.relu if of_maxima else self._activate
+        hidden = encode(packed, weights, rows, self._activate, last)
         if hidden.ndim == 3 and len(hidden) < self.n_members:  # no layers, and folds of their own
             return hidden.repeat_interleave(self.n_members // len(hidden), dim=0)
         return hidden
 
+    def _activate(self, values: Any) -> Any:
+        """Rectified linear units, with dropout in training."""
+        if self.dropout and self.training and self._draws_itself(values):
+            return _ReluDrop.apply(values, *self._kept(values, self.dropout))
+        return self._drop(torch.relu(values))
+
     def _drop(self, values: Any) -> Any:
         if not (self.dropout and self.training):
             return values
-        if self.noise is None or values.device.type != "cpu":
-            return F.dropout(values, self.dropout)
-        # bytes of numpy's generator cost a fraction of torch's draws on a CPU
-        least = round(256 * self.dropout)
-        drawn = np.frombuffer(self.noise.bytes(values.numel()), np.uint8).reshape(values.shape)
-        kept = torch.as_tensor(drawn >= least).to(values.dtype)
-        return values * kept.mul_(256.0 / (256 - least))
+        if self._draws_itself(values):
+            return values * self._kept(values, self.dropout)[0]
+        return F.dropout(values, self.dropout)
+
+    def _draws_itself(self, values: Any) -> bool:
+        """Bytes of numpy's generator cost a fraction of torch's draws on a CPU."""
+        return values.device.type == "cpu" and self.noise is not None
+
+    def _kept(self, values: Any, rate: float) -> tuple[Any, float]:
+        """What is dropped at a rate, as zeros among factors that keep the mean at one."""
+        if not self._draws_itself(values):
+            return F.dropout(torch.ones_like(values), rate), 1.0 / (1.0 - rate)
+        assert self.noise is not None
+        least = round(256 * rate)
+        factor = 256.0 / (256 - least)
+        drawn = np.frombuffer(self.noise.bytes(values.numel()), np.uint8)
+        kept = torch.as_tensor((drawn >= least).view(np.uint8)).to(values.dtype).mul_(factor)
+        # in the order in which the values lie
+        return kept.as_strided(values.shape, torch.empty_like(values).stride()), factor
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The weights as numpy arrays."""
         return {name: w.detach().cpu().numpy().copy() for name, w in self.weights.items()}
+
+
+class _ReluDrop(torch.autograd.Function):
+    """Rectified linear units and dropout in one piece of memory, for CPUs."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Any, kept: Any, factor: float) -> Any:
+        out = torch.relu(values).mul_(kept)
+        ctx.factor = factor
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        (out,) = ctx.saved_tensors
+        grad = torch.ops.aten.threshold_backward(grads[0], out, 0)
+        return grad.mul_(ctx.factor), None, None
 
 
 class Pooling(nn.Module):

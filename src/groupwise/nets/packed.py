@@ -47,6 +47,11 @@ class TorchOps:
         return torch.stack(parts, dim=-1)
 
     @staticmethod
+    def halves(values: Any) -> Any:
+        """The first and the second half of the columns."""
+        return values.chunk(2, dim=-1)
+
+    @staticmethod
     def shares(values: Any) -> Any:
         return torch.softmax(values, dim=-1)
 
@@ -200,6 +205,9 @@ class Packed(TorchOps):
             return self.pad(values.transpose(-1, -2), 0.0).sum(-1).transpose(-1, -2)
         if self._by_product(values):
             return self.members.to(values.dtype) @ values
+        if values.device.type == "cpu":  # in the order of the rows, too, and several times as fast
+            total = values.new_zeros(*values.shape[:-2], self.n_groups, values.shape[-1])
+            return total.index_add_(-2, self.codes, values)
         return self._segments(values, "sum")
 
     def _top(self, values: Any) -> Any:

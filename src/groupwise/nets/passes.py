@@ -29,15 +29,11 @@ __all__ = [
 ]
 
 Weights = Mapping[str, Any]
-#: Dropout while training; nothing while answering.
-Drop = Callable[[Any], Any]
+#: What follows a hidden layer.
+Activate = Callable[[Any], Any]
 
 POOLINGS = ("mean", "max", "mean_max", "attention", "set_transformer")
 N_HEADS, N_POINTS = 4, 8
-
-
-def _keep(values: Any) -> Any:
-    return values
 
 
 def standardise(rows: Any, centre: Any, scale: Any) -> Any:
@@ -55,12 +51,20 @@ def linear(packed: Any, weights: Weights, name: str, values: Any) -> Any:
     return packed.linear(values, weights[f"{name}_weight"], weights[f"{name}_bias"])
 
 
-def encode(packed: Any, weights: Weights, rows: Any, drop: Drop = _keep) -> Any:
-    """Rows through the hidden layers: rectified linear units."""
+def encode(
+    packed: Any,
+    weights: Weights,
+    rows: Any,
+    activate: Activate | None = None,
+    activate_last: Activate | None = None,
+) -> Any:
+    """Rows through the hidden layers: rectified linear units, unless told otherwise."""
     place = 0
     while f"encoder_{place}_weight" in weights:
-        rows = drop(packed.relu(linear(packed, weights, f"encoder_{place}", rows)))
+        rows = linear(packed, weights, f"encoder_{place}", rows)
         place += 1
+        chosen = activate if f"encoder_{place}_weight" in weights else activate_last
+        rows = packed.relu(rows) if chosen is None else chosen(rows)
     return rows
 
 
@@ -97,9 +101,8 @@ def attention(packed: Any, weights: Weights, hidden: Any) -> Any:
 
 def attention_logits(packed: Any, weights: Weights, hidden: Any) -> Any:
     """Before the softmax over a group's rows, (..., n_rows, 1)."""
-    both = linear(packed, weights, "attention_gate", hidden)
-    half = both.shape[-1] // 2
-    gated = packed.tanh(both[..., :half]) * packed.sigmoid(both[..., half:])
+    signal, gate = packed.halves(linear(packed, weights, "attention_gate", hidden))
+    gated = packed.tanh(signal) * packed.sigmoid(gate)
     return linear(packed, weights, "attention_out", gated)
 
 

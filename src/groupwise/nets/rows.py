@@ -1,5 +1,6 @@
 """Rows on their way to the device: arrays, memory-mapped arrays, folders of embeddings."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +141,17 @@ def row_shape(X: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in X.shape[1:])
 
 
-def moments(
-    X: Any, chosen: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each feature (1 where it is constant), in one reading.
+@dataclass(frozen=True)
+class Moments:
+    """Of each feature: mean, standard deviation (1 where it is constant), share of zeros."""
+
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    zeros: NDArray[np.float64]
+
+
+def moments(X: Any, chosen: NDArray[np.bool_] | None = None) -> Moments:
+    """Mean, standard deviation and share of zeros of each feature, in one reading.
 
     ``chosen`` says which rows count; all are looked at.
 
@@ -152,7 +160,7 @@ def moments(
     GroupDataError
         If a number is missing or infinite; the message names the row.
     """
-    n_seen, mean, square = 0, np.zeros(X.shape[1:]), np.zeros(X.shape[1:])
+    n_seen, mean, square, zeros = 0, *(np.zeros(X.shape[1:]) for _ in range(3))
     for start in range(0, len(X), _BLOCK):
         part = np.asarray(X[start : start + _BLOCK], dtype=np.float64)
         lost = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1)
@@ -170,6 +178,7 @@ def moments(
         square += ((part - part.mean(axis=0)) ** 2).sum(axis=0)
         square += step**2 * n_seen * len(part) / total
         mean += step * len(part) / total
+        zeros += (part == 0).sum(axis=0)
         n_seen = total
     deviation = np.sqrt(square / n_seen)
-    return mean, np.where(deviation > 0, deviation, 1.0)
+    return Moments(mean, np.where(deviation > 0, deviation, 1.0), zeros / n_seen)
