@@ -74,6 +74,11 @@ class GroupTargets:
         """How many classes; 2 for numbers, which have one score as two classes do."""
         return 2 if self.classes is None else len(self.classes)
 
+    @property
+    def n_groups(self) -> int:
+        """Groups that something is known of."""
+        return self.groups.n_groups
+
     def take(self, rows: NDArray[np.intp]) -> "GroupTargets":
         """Some of the rows."""
         return replace(
@@ -159,6 +164,7 @@ def check_class_targets(
         fewer than two classes.
     """
     y_row: NDArray[Any]
+    _refuse_several(loss)
     if loss.target_kind == "report":
         require_y(estimator, y)
         rows = check_features(estimator, X)
@@ -180,6 +186,11 @@ def check_class_targets(
             f"without a positive row; y holds {len(classes)} classes"
         )
     return GroupTargets(rows, y_row, encoded, check_weights(sample_weight, rows), classes)
+
+
+def _refuse_several(loss: GroupLoss) -> None:
+    if loss.target_kind == "several":
+        raise ValueError(f"{loss!r} is for GroupBoostClassifier and GroupBoostRegressor")
 
 
 def check_reports(y: ArrayLike, groups: Groups) -> NDArray[np.float64]:
@@ -230,6 +241,7 @@ def check_number_targets(
     loss: GroupLoss,
 ) -> GroupTargets:
     """Check training data of a regressor; ``y_row`` holds the groups' means, or their times."""
+    _refuse_several(loss)
     data = check_totals(estimator, X, y, groups, target=target)
     if loss.target_kind == "time":
         data.groups.one_per_group(data.y_row)

@@ -50,6 +50,7 @@ OWN = {
     "groupwise.losses.regression": "GroupMeanLoss",
     "groupwise.losses.reported": "Reported ReportedCountLoss",
     "groupwise.losses.session_softmax": "SessionSoftmaxLoss",
+    "groupwise.losses.several": "SeveralGroupings",
     "groupwise.losses.survival": "CoxLoss",
     "groupwise.losses.totals": "NegativeBinomialTotalLoss PoissonTotalLoss",
     "groupwise.majority.naive": "NaiveGroupClassifier",

@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 #: What is known of a group: one class, several labels, the share of every class, what is reported
-#: of a count, a number, or a time with a sign.
-TargetKind = Literal["label", "labels", "share", "report", "number", "time"]
+#: of a count, a number, a time with a sign, or something of the groups of several groupings.
+TargetKind = Literal["label", "labels", "share", "report", "number", "time", "several"]
 
 #: One weight per row, or all alike.
 RowWeights: TypeAlias = NDArray[Any] | None
