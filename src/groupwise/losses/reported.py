@@ -10,7 +10,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.inputs.parameters import check_choice, check_number
 from groupwise.losses.base import BoundLoss, GroupLoss, RowWeights, TargetKind
-from groupwise.losses.logistic import sigmoid, softplus
+from groupwise.losses.logistic import exp_limit, sigmoid, softplus
 from groupwise.losses.poisson_binomial import LARGEST_EXACT, posterior_chunks
 from groupwise.losses.tilting import tilt
 from groupwise.recipes import Recipe
@@ -260,7 +260,13 @@ class _ReportedCounts(BoundLoss):
         )
         large = size > LARGEST_EXACT
         self._large = np.flatnonzero(large)
-        self._chunks = list(posterior_chunks(np.flatnonzero(~large), self.layout))
+        # where all counts are as likely there is nothing to condition on
+        flat = np.maximum.reduceat(self.log_report, self._firsts) == np.minimum.reduceat(
+            self.log_report, self._firsts
+        )
+        self._flat = np.flatnonzero(flat)
+        told = np.flatnonzero(~large & ~flat)
+        self._chunks = list(posterior_chunks(told, self.layout, self.log_report, self._firsts))
 
     def init_score(self) -> NDArray[Any]:
         """The log-odds of the middles of the reports; near the best constant."""
@@ -283,15 +289,30 @@ class _ReportedCounts(BoundLoss):
     def _derivatives(
         self, score: NDArray[Any], dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        score = score.astype(np.float64, copy=False)
         proba, other = sigmoid(score)
+        expected = self._expectation(score, proba)
         other *= proba
-        proba -= self._given(score)[1]
+        proba -= expected
         if self._weighted:
             weight_row = self.layout.spread(self.weight_group)
             proba *= weight_row
             other *= weight_row
-        return proba.astype(dtype), other.astype(dtype)
+        return proba.astype(dtype, copy=False), other.astype(dtype, copy=False)
+
+    def _expectation(self, score: NDArray[Any], proba: NDArray[Any]) -> NDArray[Any]:
+        """Of each row, the probability that it is positive given the report of its group.
+
+        Where no sum of products of the rows' odds can leave the range of numbers, it is found from
+        these, unshifted, in single precision where that is enough.
+        """
+        largest = max(float(score.max()), -float(score.min()))
+        limit = exp_limit(np.float64)
+        if len(self._large) or any(chunk.log_range(largest) > limit for chunk in self._chunks):
+            return self._given(score.astype(np.float64, copy=False))[1]
+        expected = proba.copy()
+        for chunk in self._chunks:
+            chunk.expect(score, expected)
+        return expected
 
     def _given(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Log-likelihood of each report, and the rows' expectations given it."""
@@ -315,6 +336,7 @@ class _ReportedCounts(BoundLoss):
         weight = np.exp(np.minimum(weight - level[owner], _MOST_LOG))
         log_likely = level - shift * likely
         log_likely += layout.sum(softplus(score + layout.spread(shift)) - softplus(score))
+        log_likely[self._flat] = self.log_report[self._firsts[self._flat]]
         for chunk in self._chunks:
             log_likely[chunk.groups] += chunk.condition(expected, weight, self._firsts)
         if len(self._large):
