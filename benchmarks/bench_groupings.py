@@ -4,7 +4,8 @@ Run ``python benchmarks/bench_groupings.py`` with the environment variable ``GRO
 to the folder that holds ``llp/adult.csv.gz``. A model sees all columns of the rows, and of the
 income only how many rows of each group have more than 50K, for the groups of one column or of
 three. Each line is the error and the area under the curve of rows that were not trained on, mean of
-three draws; the last learns from the rows' own labels.
+three draws; the last learns from the rows' own labels. The learning
+rate is that of ``bench_reported.py``.
 """
 
 import os

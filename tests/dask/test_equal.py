@@ -15,7 +15,7 @@ from groupwise.dask import DaskGroupBoostClassifier, DaskGroupBoostRegressor
 from groupwise.exceptions import GroupsLostWarning
 from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 from groupwise.io import load_model, save_model
-from groupwise.losses import GroupMeanLoss
+from groupwise.losses import GroupMeanLoss, Reported, ReportedCountLoss, SeveralGroupings
 
 LOSSES = [
     ("majority", 2, 3e-7),  # weights are rounded to float32 relative to each block's largest
@@ -76,10 +76,31 @@ def test_counts_and_medians(client, coarse, loss, cut, apart):
     np.testing.assert_allclose(many.estimator_.predict(X), one.predict(X), rtol=1e-5)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_reported_counts(client, coarse, n_classes, cut, apart):
+    X, _, groups = coarse()
+    encoded, rng = Groups(groups), np.random.default_rng(1)
+    label = np.eye(3)[np.digitize(np.nan_to_num(X[:, 1]), [7, 14])]
+    told = encoded.sum(label) + rng.laplace(0, 1.0, (encoded.n_groups, 3))
+    told[::5] = np.nan
+    told = encoded.spread(told if n_classes == 3 else told[:, 1])
+    loss = ReportedCountLoss(Reported("laplace", 1.0))
+    one = booster(loss).fit(X, told, groups=groups)
+    many = DaskGroupBoostClassifier(booster(loss), client=client)
+    parts = cut(X, 3), cut(told, 3)
+    many.fit(*parts, groups=cut(groups, 3))
+    assert apart(many.estimator_, one, X) <= 1e-6
+    score = many.score(*parts, groups=cut(groups, 3)).compute()
+    assert np.isclose(score, one.score(X, told, groups=groups))
+
+
 def test_losses_that_need_all_groups_on_one_machine_say_so(client, coarse, cut):
     X, y, groups = (cut(values, 2) for values in coarse())
     with pytest.raises(ValueError, match="on one machine"):
         DaskGroupBoostClassifier(booster("ordinal"), client=client).fit(X, y, groups=groups)
+    several = SeveralGroupings({"a": "proportions"})
+    with pytest.raises(ValueError, match="on one machine"):
+        DaskGroupBoostClassifier(booster(several), client=client).fit(X, y, groups=groups)
     cox = GroupBoostRegressor(loss="cox", engine="xgboost")
     with pytest.raises(ValueError, match="on one machine"):
         DaskGroupBoostRegressor(cox, client=client).fit(X, y, groups=groups)

@@ -22,7 +22,7 @@ from groupwise.targets import (
     check_class_targets,
     check_known_targets,
     combine_scores,
-    group_target,
+    group_truth,
     known_codes,
     resolve_rule,
     score_by_group,
@@ -55,7 +55,8 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
           (:class:`~groupwise.losses.CountLikelihoodLoss`, :class:`~groupwise.losses.ShareLoss`).
         - ``"reported_counts"``: how many rows have the second class, as it was reported: with
           noise, rounded, left out where small, or as a range
-          (:class:`~groupwise.losses.ReportedCountLoss`). The classes are 0 and 1.
+          (:class:`~groupwise.losses.ReportedCountLoss`). The classes are 0 and 1; of three and
+          more classes ``y`` has a column each, named after them.
         - ``"ordinal"``: the group's grade, classes in their sorted order; proportional odds of the
           mean score or, ``OrdinalLoss(sharpness=2)``, of a smooth largest one
           (:class:`~groupwise.losses.OrdinalLoss`). Rows have one score, however many grades.
@@ -317,11 +318,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
     ) -> NDArray[Any]:
         loss = self.loss_ if loss is None else loss
         y_row = known_codes(y, groups, loss, self.classes_)
-        target = group_target(loss, y_row, groups, len(self.classes_))
-        if loss.target_kind != "report":
-            return target
-        share = np.clip(target.mean(axis=1) / groups.sizes, 0.0, 1.0)  # the middle of the range
-        return np.column_stack([1.0 - share, share])
+        return group_truth(loss, y_row, groups, len(self.classes_))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -18,7 +18,7 @@ from groupwise.inputs.labels import distinct_labels, one_entry_per_row, require_
 from groupwise.inputs.rows import check_features, remember_features
 from groupwise.losses import BoundLoss, GroupLoss, SeveralGroupings
 from groupwise.losses.several import naming
-from groupwise.targets import GroupTargets, group_target, known_codes, mean_of_rows
+from groupwise.targets import GroupTargets, group_target, known_codes, mean_of_rows, report_classes
 
 __all__ = ["SeveralTargets", "check_groupings", "check_several_targets", "target_of_grouping"]
 
@@ -184,7 +184,7 @@ def target_of_grouping(y: Any, name: Any, groupings: Groupings) -> Any:
 
 def _classes_of(y: Any, groups: Groups, loss: GroupLoss) -> NDArray[Any]:
     if loss.target_kind == "report":
-        return np.array([0, 1])
+        return report_classes(y)
     if loss.target_kind == "share" and is_table(y):
         return class_shares(y, groups)[1]
     return distinct_labels(one_entry_per_row(y, groups), groups)[0]

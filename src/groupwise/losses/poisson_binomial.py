@@ -18,6 +18,7 @@ __all__ = ["LARGEST_EXACT", "PoissonBinomial", "PosteriorChunk", "posterior_chun
 LARGEST_EXACT = 128
 _PADDED = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128])
 _CHUNK = 1_048_576  # numbers held at once by the dynamic program
+_POSTERIOR_CHUNK = 262_144  # the same for counts of which a likelihood is known
 _LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its while
 
 
@@ -375,7 +376,7 @@ def posterior_chunks(
         likely[:, ~rare] = _turned(likely[:, ~rare], size[members][~rare])
         first, last = _ends(likely)
         order = np.argsort(last, kind="stable")
-        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        at_once = max(_LEAST_GROUPS, _POSTERIOR_CHUNK // padded**2)
         for part in np.array_split(order, -(-len(order) // at_once)):
             position, chosen = np.arange(padded)[:, None], members[part]
             real = position < size[chosen]
