@@ -79,7 +79,7 @@ def test_three_classes_some_not_reported(counted, engine):
         X, told, groups=groups
     )
     assert clf.classes_.tolist() == ["low", "mid", "high"]
-    assert np.mean(clf.predict(X) == clf.classes_[y]) > 0.6
+    assert np.mean(clf.predict(X) == clf.classes_[y]) > 0.5 > np.bincount(y).max() / len(y)
     assert 0.8 < clf.score(X, told, groups=groups) < 1
     assert np.isclose(
         clf.score(X, told[["high", "low", "mid"]], groups=groups),

@@ -241,8 +241,8 @@ class ReportedCountLoss(GroupLoss, name="reported_counts"):
     \log \sum_{l \ne k} e^{s_l}`, whose gradient is :math:`e_k - q`, q the shares of the other
     classes, and whose Hessian is :math:`-(\mathrm{diag}(q) - q q^\top)`. With r the gradient and
     c the curvature by :math:`\theta_k`, the first adds at most
-    :math:`c\, (d_k - q^\top d)^2 \le 2 c\, (d_k^2 + \sum_l q_l d_l^2)`, by convexity, and the second
-    at most :math:`\max(-r, 0) \sum_l q_l d_l^2`.
+    :math:`c\, (d_k - q^\top d)^2 \le 2 c\, (d_k^2 + \sum_l q_l d_l^2)`, by convexity, the
+    second at most :math:`\max(-r, 0) \sum_l q_l d_l^2`.
 
     References
     ----------
