@@ -39,7 +39,7 @@ OWN = {
     "groupwise.incontext.projections": "Projection StandardScores",
     "groupwise.inputs.rows": "CategoryColumns",
     "groupwise.jobs.model": "TableModel",
-    "groupwise.jobs.supervision": "Majority Measure Presence Proportions Transfer",
+    "groupwise.jobs.supervision": "Majority Measure Presence Proportions Reports Transfer",
     "groupwise.kernels.features": "LandmarkFeatures",
     "groupwise.kernels.gram": "Kernel",
     "groupwise.losses.majority": "MajorityLoss",
