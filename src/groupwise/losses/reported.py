@@ -11,8 +11,14 @@ from groupwise.groups import Groups, show
 from groupwise.inputs.parameters import check_choice, check_number
 from groupwise.losses.base import BoundLoss, GroupLoss, RowWeights, TargetKind
 from groupwise.losses.layout import Communicator
-from groupwise.losses.logistic import exp_limit, log_softmax, sigmoid, softplus
-from groupwise.losses.poisson_binomial import LARGEST_EXACT, posterior_chunks
+from groupwise.losses.logistic import (
+    exp_limit,
+    log_softmax,
+    logistic_derivatives,
+    sigmoid,
+    softplus,
+)
+from groupwise.losses.poisson_binomial import LARGEST_EXACT, Places, posterior_chunks
 from groupwise.losses.tilting import tilt
 from groupwise.recipes import Recipe
 from groupwise.rules import Rule
@@ -356,6 +362,7 @@ class _ReportedCounts(BoundLoss):
         self._flat = np.flatnonzero(flat)
         told = np.flatnonzero(~large & ~flat)
         self._chunks = list(posterior_chunks(told, self.layout, self.log_report, self._firsts))
+        self._places = Places(self._chunks, self.layout.n_rows)
 
     def init_score(self) -> NDArray[Any]:
         """The log-odds of the middles of the reports; near the best constant."""
@@ -381,17 +388,15 @@ class _ReportedCounts(BoundLoss):
     def _derivatives(
         self, score: NDArray[Any], dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        proba, other = sigmoid(score)
-        expected = self._expectation(score, proba)
-        other *= proba
-        proba -= expected
+        expected = self._expectation(score)
+        gradient, curvature = logistic_derivatives(score, expected, dtype)
         if self._weighted:
-            weight_row = self.layout.spread(self.weight_group)
-            proba *= weight_row
-            other *= weight_row
-        return proba.astype(dtype, copy=False), other.astype(dtype, copy=False)
+            weight_row = self.layout.spread(self.weight_group).astype(dtype, copy=False)
+            gradient *= weight_row
+            curvature *= weight_row
+        return gradient, curvature
 
-    def _expectation(self, score: NDArray[Any], proba: NDArray[Any]) -> NDArray[Any]:
+    def _expectation(self, score: NDArray[Any]) -> NDArray[Any]:
         """Of each row, the probability that it is positive given the report of its group.
 
         Where no sum of products of the rows' odds can leave the range of numbers, it is found from
@@ -401,9 +406,8 @@ class _ReportedCounts(BoundLoss):
         limit = exp_limit(np.float64)
         if len(self._large) or any(chunk.log_range(largest) > limit for chunk in self._chunks):
             return self._given(score.astype(np.float64, copy=False))[1]
-        expected = proba.copy()
-        for chunk in self._chunks:
-            chunk.expect(score, expected)
+        expected, outside = self._places.expectation(score, self._chunks), self._places.outside
+        expected[outside] = sigmoid(score[outside])[0]
         return expected
 
     def _given(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
