@@ -81,9 +81,13 @@ def rows_part() -> str:
 
 
 def price_part() -> str:
+    """Of a loss that was measured again later, the later runs only."""
     lines = []
-    for part in (name for name in FOUND if name.startswith("price")):
-        runs = FOUND[part]["lines"]
+    parts = sorted((n for n in FOUND if n.startswith("price")), key=lambda n: FOUND[n]["written"])
+    for place, part in enumerate(parts):
+        later = {run["method"] for other in parts[place + 1 :] for run in FOUND[other]["lines"]}
+        later.discard("plain")
+        runs = [run for run in FOUND[part]["lines"] if run["method"] not in later]
         for depth in sorted({run["depth"] for run in runs}):
             for method in dict.fromkeys(run["method"] for run in runs):
                 own = [r for r in runs if r["depth"] == depth and r["method"] == method]
@@ -206,7 +210,8 @@ the majority loss are lost in the rest.
 
 Rounds of the group losses against XGBoost's own Dask interface with its own logistic loss of rows,
 in turns in one run, 2 workers, {FOUND["price 28 3"]["lines"][0]["rows"]:,} rows. Ratios are medians
-over the turns, with the least and the largest. The exact likelihood of counts ("proportions") finds
+over the turns, with the least and the largest, against XGBoost's own of the same run (the line above
+it). The exact likelihood of counts ("proportions") finds
 the distribution of every group's count, which is more arithmetic than a tree of depth 3;
 "proportions_squared" learns from the same counts at the price of the others.
 
