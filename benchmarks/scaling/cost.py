@@ -210,8 +210,8 @@ the majority loss are lost in the rest.
 
 Rounds of the group losses against XGBoost's own Dask interface with its own logistic loss of rows,
 in turns in one run, 2 workers, {FOUND["price 28 3"]["lines"][0]["rows"]:,} rows. Ratios are medians
-over the turns, with the least and the largest, against XGBoost's own of the same run (the line above
-it). The exact likelihood of counts ("proportions") finds
+over the turns, with the least and the largest, against XGBoost's own of the same run (the nearest
+above). The exact likelihood of counts ("proportions") finds
 the distribution of every group's count, which is more arithmetic than a tree of depth 3;
 "proportions_squared" learns from the same counts at the price of the others.
 

@@ -157,8 +157,7 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         loss = copy(get_loss(self.loss))
         if loss.target_kind == "labels":
             raise ValueError(
-                f"{loss!r} is of several labels per group: fit one classifier per label, or give "
-                "groupwise.gbdt.objective to the engine"
+                f"{loss!r} is of several labels per group: use GroupBoostMultilabelClassifier"
             )
         loss.check_parameters()
         resolve_rule(self.rule, loss)
