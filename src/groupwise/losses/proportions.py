@@ -203,6 +203,7 @@ class ShareLoss(GroupLoss, name="proportions_squared"):
 
     target_kind: ClassVar[TargetKind] = "share"
     default_rule: ClassVar[Rule | None] = None
+    by_sums: ClassVar[bool] = True
 
     def _bind(
         self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights

@@ -43,6 +43,11 @@ class SeveralGroupings(NumberLoss):
     gradient is 0 and its curvature 1e-16, as engines divide by it. Boosting starts from the mean of
     the losses' best constants, weighted as the losses are.
 
+    On Dask the groups of the first grouping are brought together, as those of one grouping are. Rows
+    of the other groupings stay where they are: their losses must be functions of sums over a
+    group's rows, which the workers add up (``"proportions_squared"``, ``"squared_error"``,
+    ``"poisson"``, ``"negative_binomial"``); others are refused.
+
     Examples
     --------
     >>> import numpy as np
@@ -57,7 +62,6 @@ class SeveralGroupings(NumberLoss):
     """
 
     target_kind = "several"
-    on_machines = False
 
     def __init__(self, losses: dict[Any, str | GroupLoss], weights: dict[Any, float] | None = None):
         self.losses = losses
@@ -169,7 +173,7 @@ class SeveralGroupings(NumberLoss):
     def _bind(
         self, target_group: Any, groups: Any, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
-        parts = []
+        parts: dict[Any, tuple[NDArray[np.intp], BoundLoss | None]] = {}
         for name, loss in self.each().items():
             rows, bound = groups.rows[name], None
             if len(rows):
@@ -179,8 +183,18 @@ class SeveralGroupings(NumberLoss):
                     n_classes=n_classes,
                     weight_row=None if weight_row is None else weight_row[rows],
                 )
-            parts.append(_Part(rows, bound, self.weight_of(name)))
-        return _Several(parts, groups.n_rows, 1 if n_classes == 2 else n_classes)
+            parts[name] = rows, bound
+        return self.joined(parts, groups.n_rows, n_classes)
+
+    def joined(
+        self,
+        bound: Mapping[Any, tuple[NDArray[np.intp], BoundLoss | None]],
+        n_rows: int,
+        n_classes: int,
+    ) -> BoundLoss:
+        """The sum of losses that are bound to their rows, by the name of their grouping."""
+        parts = [_Part(rows, part, self.weight_of(name)) for name, (rows, part) in bound.items()]
+        return _Several(parts, n_rows, 1 if n_classes == 2 else n_classes)
 
     def proba(self, score_row: NDArray[Any]) -> NDArray[Any]:
         return self.first.proba(score_row)
