@@ -42,6 +42,7 @@ def fit(folder, client, out, *more):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_counts_as_they_were_published(folder, client, tmp_path):
     for part in sorted(folder.iterdir()):
         table = pd.read_parquet(part)

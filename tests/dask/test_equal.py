@@ -76,7 +76,7 @@ def test_counts_and_medians(client, coarse, loss, cut, apart):
     np.testing.assert_allclose(many.estimator_.predict(X), one.predict(X), rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_several_groupings(client, coarse, n_classes, cut, apart):
     """Sessions are whole, the rows of an age and of a county lie on both workers."""
     X, y, groups = coarse(n_classes=n_classes)
@@ -122,7 +122,7 @@ def test_totals_by_several_groupings(client, coarse, cut):
         many.fit(cut(X, 3), cut(known, 3), groups=cut(ids, 3))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_reported_counts(client, coarse, n_classes, cut, apart):
     X, _, groups = coarse()
     encoded, rng = Groups(groups), np.random.default_rng(1)

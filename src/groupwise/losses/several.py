@@ -43,8 +43,8 @@ class SeveralGroupings(NumberLoss):
     gradient is 0 and its curvature 1e-16, as engines divide by it. Boosting starts from the mean of
     the losses' best constants, weighted as the losses are.
 
-    On Dask the groups of the first grouping are brought together, as those of one grouping are. Rows
-    of the other groupings stay where they are: their losses must be functions of sums over a
+    On Dask the groups of the first grouping are brought together, as those of one grouping are.
+    Rows of the other groupings stay where they are: their losses must be functions of sums over a
     group's rows, which the workers add up (``"proportions_squared"``, ``"squared_error"``,
     ``"poisson"``, ``"negative_binomial"``); others are refused.
 
