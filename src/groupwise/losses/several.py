@@ -193,7 +193,9 @@ class SeveralGroupings(NumberLoss):
         n_classes: int,
     ) -> BoundLoss:
         """The sum of losses that are bound to their rows, by the name of their grouping."""
-        parts = [_Part(rows, part, self.weight_of(name)) for name, (rows, part) in bound.items()]
+        parts = [
+            _Part(rows, part, self.weight_of(name), n_rows) for name, (rows, part) in bound.items()
+        ]
         return _Several(parts, n_rows, 1 if n_classes == 2 else n_classes)
 
     def proba(self, score_row: NDArray[Any]) -> NDArray[Any]:
@@ -237,8 +239,9 @@ def _of_numbers(loss: GroupLoss) -> NumberLoss:
 class _Part:
     """The loss of one grouping; none where no row is in a group of it."""
 
-    def __init__(self, rows: NDArray[np.intp], bound: BoundLoss | None, weight: float):
-        self.rows = rows
+    def __init__(self, rows: NDArray[np.intp], bound: BoundLoss | None, weight: float, n_rows: int):
+        # all rows as they are: a view, not a copy
+        self.rows: NDArray[np.intp] | slice = slice(None) if len(rows) == n_rows else rows
         self.bound = bound
         self.weight = weight
 
