@@ -191,6 +191,9 @@ def main() -> None:
 
 {", ".join(f"{key} {value}" for key, value in harness.machine().items() if key != "load")}
 
+Written on that day; measured: {", ".join(f"{part} {FOUND[part]['written'][:10]}" for part in FOUND)}
+(of versions before 0.2.0 until 2026-11-15).
+
 ## Rows and workers
 
 Majority loss, {N_FEATURES} features (float32, some 200 values each), depth {DEPTH}, one thread a
@@ -211,7 +214,8 @@ the majority loss are lost in the rest.
 Rounds of the group losses against XGBoost's own Dask interface with its own logistic loss of rows,
 in turns in one run, 2 workers, {FOUND["price 28 3"]["lines"][0]["rows"]:,} rows. Ratios are medians
 over the turns, with the least and the largest, against XGBoost's own of the same run (the nearest
-above). The exact likelihood of counts ("proportions") finds
+above). In the last run other work had most of both cores, so that its ratios of seconds on the clock
+say little; those of CPU hold. The exact likelihood of counts ("proportions") finds
 the distribution of every group's count, which is more arithmetic than a tree of depth 3;
 "proportions_squared" learns from the same counts at the price of the others.
 
