@@ -81,9 +81,13 @@ def rows_part() -> str:
 
 
 def price_part() -> str:
+    """Of a loss that was measured again later, the later runs only."""
     lines = []
-    for part in (name for name in FOUND if name.startswith("price")):
-        runs = FOUND[part]["lines"]
+    parts = sorted((n for n in FOUND if n.startswith("price")), key=lambda n: FOUND[n]["written"])
+    for place, part in enumerate(parts):
+        later = {run["method"] for other in parts[place + 1 :] for run in FOUND[other]["lines"]}
+        later.discard("plain")
+        runs = [run for run in FOUND[part]["lines"] if run["method"] not in later]
         for depth in sorted({run["depth"] for run in runs}):
             for method in dict.fromkeys(run["method"] for run in runs):
                 own = [r for r in runs if r["depth"] == depth and r["method"] == method]
@@ -183,9 +187,13 @@ def prediction() -> str:
 def main() -> None:
     two = [line for line in FOUND["rows"]["lines"] if line["workers"] == 2]
     measured = median(line["bytes a round"] for line in two if line["bytes a round"] is not None)
+    days = ", ".join(f"{part} {found['written'][:10]}" for part, found in FOUND.items())
     page = f"""# Beyond one machine
 
 {", ".join(f"{key} {value}" for key, value in harness.machine().items() if key != "load")}
+
+Written on that day; measured: {days}
+(of versions before 0.2.0 until 2026-11-15).
 
 ## Rows and workers
 
@@ -206,7 +214,9 @@ the majority loss are lost in the rest.
 
 Rounds of the group losses against XGBoost's own Dask interface with its own logistic loss of rows,
 in turns in one run, 2 workers, {FOUND["price 28 3"]["lines"][0]["rows"]:,} rows. Ratios are medians
-over the turns, with the least and the largest. The exact likelihood of counts ("proportions") finds
+over the turns, with the least and the largest, against XGBoost's own of the same run (the nearest
+above). In the last run other work had most of both cores, so that its ratios of seconds on the
+clock say little; those of CPU hold. The exact likelihood of counts ("proportions") finds
 the distribution of every group's count, which is more arithmetic than a tree of depth 3;
 "proportions_squared" learns from the same counts at the price of the others.
 

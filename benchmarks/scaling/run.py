@@ -82,7 +82,9 @@ def price(
     folder: Path, n_rows: int, n_features: int, turns: int, depth: int, losses: tuple[str, ...]
 ) -> None:
     """What the group part adds to a round of plain XGBoost on Dask, in turns."""
-    part = f"price {n_features} {depth}" + (" majority" if len(losses) == 1 else "")
+    part = f"price {n_features} {depth}"
+    if losses != LOSSES:
+        part += f" {' '.join(losses)}"
     data = write(folder / f"{n_rows}x{n_features}", n_rows, n_features)
     lines = []
     with cluster(2, "5GiB") as client:
@@ -141,13 +143,13 @@ if __name__ == "__main__":
     asked.add_argument("--limit", default="3GiB")
     asked.add_argument("--turns", type=int, default=3)
     asked.add_argument("--depth", type=int, default=3)
-    asked.add_argument("--majority", action="store_true", help="this loss only, against plain")
+    asked.add_argument("--losses", nargs="+", default=LOSSES, help="these only, against plain")
     asked.add_argument("--numbers", choices=["float32", "float64"], default="float64")
     given = asked.parse_args()
     if given.part == "rows":
         rows(given.folder, given.rows, given.limit)
     elif given.part == "price":
-        losses = ("majority",) if given.majority else LOSSES
+        losses = tuple(given.losses)
         price(given.folder, given.rows[0], given.features, given.turns, given.depth, losses)
     elif given.part == "memory":
         memory(given.folder, given.rows[0], given.features, given.limit, given.numbers)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor
     from groupwise.boosting import HistTrees
     from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
-    from groupwise.groups import Groups, flatten_bags, unflatten_bags
+    from groupwise.groups import Groupings, Groups, flatten_bags, unflatten_bags
     from groupwise.io import load_model, save_model
     from groupwise.majority import (
         GroupStatisticsClassifier,
@@ -73,6 +73,7 @@ __all__ = [
     "GroupBoostClassifier",
     "GroupBoostRegressor",
     "GroupStatisticsClassifier",
+    "Groupings",
     "Groups",
     "HistTrees",
     "LPBoostClassifier",
@@ -132,6 +133,7 @@ _HOMES = {
     "GroupBoostClassifier": "gbdt",
     "GroupBoostRegressor": "gbdt",
     "GroupStatisticsClassifier": "majority",
+    "Groupings": "groups",
     "Groups": "groups",
     "HistTrees": "boosting",
     "LPBoostClassifier": "presence",

@@ -1,6 +1,6 @@
 """Group ids as integer codes, and what can be computed per group without a loop over groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pandas.api.types import is_hashable
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from groupwise.exceptions import GroupDataError
 
-__all__ = ["Groups", "flatten_bags", "unflatten_bags"]
+__all__ = ["Groupings", "Groups", "flatten_bags", "unflatten_bags"]
 
 
 class Groups:
@@ -225,6 +226,86 @@ class Groups:
         if array.shape[:1] != (self.n_rows,):
             raise ValueError(f"expected one value per row ({self.n_rows}), got shape {array.shape}")
         return array
+
+
+class Groupings:
+    """Several groupings of the same rows: a table of ids, one column for each.
+
+    Parameters
+    ----------
+    table : DataFrame, mapping of names to columns, or array of shape (n_rows, n_groupings)
+        A missing id says that the row is in no group of that grouping. The columns of an array are
+        named 0, 1, ...
+
+    Attributes
+    ----------
+    ids : dict
+        The columns by name.
+    rows : dict
+        The rows that are in a group, by name.
+    groups : dict
+        The :class:`Groups` of these rows, by name.
+    n_rows : int
+
+    Examples
+    --------
+    >>> g = Groupings({"user": ["a", "a", "b"], "county": [1, 2, None]})
+    >>> g.groups["user"].sizes.tolist(), g.rows["county"].tolist()
+    ([2, 1], [0, 1])
+    """
+
+    def __init__(self, table: Any):
+        self.ids = _id_columns(table)
+        lengths = {name: len(column) for name, column in self.ids.items()}
+        if len(set(lengths.values())) > 1:
+            raise GroupDataError(f"the columns of groups must be equally long, got {lengths}")
+        self.n_rows = next(iter(lengths.values()))
+        self.rows = {
+            name: np.flatnonzero(~np.asarray(pd.isna(column))) for name, column in self.ids.items()
+        }
+        self.groups = {name: Groups(self.ids[name][rows]) for name, rows in self.rows.items()}
+
+    def __repr__(self) -> str:
+        sizes = {name: groups.n_groups for name, groups in self.groups.items()}
+        return f"Groupings(n_rows={self.n_rows}, n_groups={sizes})"
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of all groupings."""
+        return sum(groups.n_groups for groups in self.groups.values())
+
+    def take(self, rows: NDArray[np.intp]) -> "Groupings":
+        """Some of the rows."""
+        return Groupings({name: column[rows] for name, column in self.ids.items()})
+
+    def components(self) -> Groups:
+        """The finest grouping that keeps the groups of all groupings whole."""
+        first, row, node = self.n_rows, [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        for name, groups in self.groups.items():
+            row.append(self.rows[name])
+            node.append(first + groups.codes)
+            first += groups.n_groups
+        ends = np.concatenate(row), np.concatenate(node)
+        graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(first, first))
+        return Groups(connected_components(graph, directed=False)[1][: self.n_rows])
+
+
+def _id_columns(table: Any) -> dict[Any, NDArray[Any]]:
+    if isinstance(table, Mapping):
+        columns = {name: _as_id_vector(column) for name, column in table.items()}
+    elif getattr(table, "columns", None) is not None:
+        columns = {name: np.asarray(table[name]) for name in table.columns}
+    else:
+        array = np.asarray(table)
+        if array.ndim != 2:
+            raise GroupDataError(
+                "several groupings need a table of ids, one column for each; got shape "
+                f"{array.shape}"
+            )
+        columns = dict(enumerate(array.T))
+    if not columns:
+        raise GroupDataError("groups must have at least one column of ids")
+    return columns
 
 
 def flatten_bags(

@@ -229,6 +229,8 @@ METHODS: tuple[Method, ...] = (
            _boosting("CountLikelihoodLoss"), _ROUNDS),
     Method("proportions", "group-boost-squared", _BOOST, "squared error of shares, on LightGBM",
            _boosting("ShareLoss"), _ROUNDS),
+    Method("reported", "group-boost", _BOOST, "likelihood of what was reported, on LightGBM",
+           _boosting("ReportedCountLoss"), _ROUNDS),
     Method("proportions", "kernel-counts", "groupwise.proportions:KernelCountClassifier",
            "likelihood of the counts with a kernel; settings chosen inside, on whole groups",
            max_rows=1000),

@@ -27,7 +27,7 @@ from groupwise.inputs import (
 )
 from groupwise.inputs.labels import require_y
 from groupwise.inputs.rows import check_features, expecting, remember_features
-from groupwise.losses import BoundLoss, GroupLoss
+from groupwise.losses import BoundLoss, GroupLoss, ReportedCountLoss
 from groupwise.rules import Rule, get_rule
 
 __all__ = [
@@ -35,11 +35,14 @@ __all__ = [
     "check_class_targets",
     "check_known_targets",
     "check_number_targets",
+    "check_reports",
     "codes_and_classes",
     "combine_scores",
     "group_target",
+    "group_truth",
     "known_codes",
     "mean_of_rows",
+    "report_classes",
     "resolve_rule",
     "score_by_group",
 ]
@@ -73,6 +76,11 @@ class GroupTargets:
     def n_classes(self) -> int:
         """How many classes; 2 for numbers, which have one score as two classes do."""
         return 2 if self.classes is None else len(self.classes)
+
+    @property
+    def n_groups(self) -> int:
+        """Groups that something is known of."""
+        return self.groups.n_groups
 
     def take(self, rows: NDArray[np.intp]) -> "GroupTargets":
         """Some of the rows."""
@@ -159,11 +167,12 @@ def check_class_targets(
         fewer than two classes.
     """
     y_row: NDArray[Any]
+    _refuse_several(loss)
     if loss.target_kind == "report":
         require_y(estimator, y)
         rows = check_features(estimator, X)
         encoded = check_groups(groups, _num_samples(rows))
-        y_row, classes = check_reports(y, encoded), np.array([0, 1])
+        y_row, classes = check_reports(y, encoded), report_classes(y)
         remember_features(estimator, X)
     elif loss.target_kind == "share" and is_table(y):
         shares = check_shares(estimator, X, y, groups)
@@ -182,28 +191,66 @@ def check_class_targets(
     return GroupTargets(rows, y_row, encoded, check_weights(sample_weight, rows), classes)
 
 
-def check_reports(y: ArrayLike, groups: Groups) -> NDArray[np.float64]:
-    """The ends of what is reported of each row's group, (n_rows, 2); NaN where nothing is.
+def _refuse_several(loss: GroupLoss) -> None:
+    if loss.target_kind == "several":
+        raise ValueError(f"{loss!r} is for GroupBoostClassifier and GroupBoostRegressor")
+
+
+def check_reports(
+    y: ArrayLike, groups: Groups, classes: NDArray[Any] | None = None
+) -> NDArray[np.float64]:
+    """What is reported of each row's group, NaN where nothing is.
 
     Parameters
     ----------
-    y : array-like of shape (n_rows,) or (n_rows, 2)
-        A number, or the ends of a range, repeated on the group's rows.
+    y : array-like of shape (n_rows,), (n_rows, 2) or (n_rows, n_classes)
+        A number, the ends of a range, or a number of each of three or more classes, repeated on
+        the group's rows.
+    groups : Groups
+    classes : ndarray, default=None
+        Those of a fitted model, to be found in ``y``.
+
+    Returns
+    -------
+    told : ndarray of shape (n_rows, 2) or (n_rows, n_classes)
+        The ends of a range (equal for a number), or a number of each class.
 
     Raises
     ------
     GroupDataError
         Where the rows of a group do not agree, or it is neither.
     """
+    table: Any = y
+    columns = getattr(y, "columns", None)
+    if classes is not None and len(classes) > 2 and columns is not None:
+        absent = [name for name in classes.tolist() if name not in list(columns)]
+        if absent:
+            raise GroupDataError(f"y has no column for the classes {absent}: {list(columns)}")
+        table = table[classes.tolist()]
     with expecting("y", "reported counts"):
-        told = np.asarray(y, dtype=float)
-    if len(told) != groups.n_rows or told.ndim > 2 or (told.ndim == 2 and told.shape[1] != 2):
+        told = np.asarray(table, dtype=float)
+    if len(told) != groups.n_rows or told.ndim > 2:
         raise GroupDataError(
-            f"y must hold a reported count per row, or the ends of its range: got shape "
-            f"{told.shape} for {groups.n_rows} rows"
+            f"y must hold a reported count per row, the ends of its range, or a count of each of "
+            f"three or more classes: got shape {told.shape} for {groups.n_rows} rows"
         )
+    told = told[:, 0] if told.ndim == 2 and told.shape[1] == 1 else told
     told = np.column_stack([told, told]) if told.ndim == 1 else told
+    if classes is not None and told.shape[1] != len(classes):
+        raise GroupDataError(
+            f"y must hold what is reported of the classes {classes.tolist()}: got shape "
+            f"{told.shape}"
+        )
     return _same_on_rows(told, groups)
+
+
+def report_classes(y: ArrayLike) -> NDArray[Any]:
+    """The classes that reports are of: 0 and 1, or a table's columns where there are more."""
+    columns = getattr(y, "columns", None)
+    shape = np.asarray(y).shape
+    if len(shape) < 2 or shape[1] <= 2:
+        return np.array([0, 1])
+    return np.arange(shape[1]) if columns is None else np.asarray(columns)
 
 
 def _same_on_rows(told: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
@@ -230,6 +277,7 @@ def check_number_targets(
     loss: GroupLoss,
 ) -> GroupTargets:
     """Check training data of a regressor; ``y_row`` holds the groups' means, or their times."""
+    _refuse_several(loss)
     data = check_totals(estimator, X, y, groups, target=target)
     if loss.target_kind == "time":
         data.groups.one_per_group(data.y_row)
@@ -267,7 +315,7 @@ def codes_and_classes(
     For labels that belong to groups the group's rows must agree.
     """
     if loss.target_kind == "report":
-        return check_reports(y, groups), np.array([0, 1])
+        return check_reports(y, groups), report_classes(y)
     if loss.target_kind == "labels":
         with expecting("y", "a table of labels that are 0, 1 or missing"):
             table = np.asarray(y, dtype=float).reshape(groups.n_rows, -1)
@@ -287,7 +335,7 @@ def known_codes(
 ) -> NDArray[Any]:
     """Class codes of the rows (or a table of shares) for data other than the training data."""
     if loss.target_kind == "report":
-        return check_reports(y, groups)
+        return check_reports(y, groups, classes)
     if loss.target_kind == "share" and is_table(y):
         return groups.spread(class_shares(y, groups, classes=classes)[0])
     if loss.target_kind == "label":
@@ -299,6 +347,14 @@ def mean_of_rows(y: ArrayLike, groups: Groups, target: str) -> NDArray[Any]:
     """The group's mean on each of its rows, from its mean or (``target="total"``) its total."""
     y_row = group_numbers(y, groups, target=target)
     return groups.spread(group_means(y_row, groups, target=target))
+
+
+def group_truth(
+    loss: GroupLoss, y_row: NDArray[Any], groups: Groups, n_classes: int
+) -> NDArray[Any]:
+    """What predictions of groups are compared with: class codes or shares, NaN where unknown."""
+    target = group_target(loss, y_row, groups, n_classes)
+    return loss.shares(target, groups) if isinstance(loss, ReportedCountLoss) else target
 
 
 def group_target(
@@ -338,8 +394,12 @@ def score_by_group(proba_group: NDArray[Any], target_group: NDArray[Any]) -> NDA
     Returns
     -------
     score : ndarray of shape (n_groups,)
-        1 where the class is right, else 0; for shares 1 less the total variation distance.
+        1 where the class is right, else 0; for shares 1 less the total variation distance, of the
+        classes whose share is known, NaN where none is.
     """
     if target_group.ndim == 2:
-        return 1.0 - 0.5 * np.abs(proba_group - target_group).sum(axis=1)
+        gap = np.abs(proba_group - target_group)
+        unknown = np.isnan(gap)
+        score = 1.0 - 0.5 * np.where(unknown, 0.0, gap).sum(axis=1)
+        return np.where(unknown.all(axis=1), np.nan, score)
     return (proba_group.argmax(axis=1) == target_group).astype(float)

@@ -42,6 +42,22 @@ def fit(folder, client, out, *more):
     )  # fmt: skip
 
 
+@pytest.mark.long
+def test_counts_as_they_were_published(folder, client, tmp_path):
+    for part in sorted(folder.iterdir()):
+        table = pd.read_parquet(part)
+        number = table["session"].str[1:].astype(float) % 7
+        table.assign(n_ill=number.where(number > 1)).to_parquet(part)
+    out = tmp_path / "model.skops"
+    done = fit(folder, client, out, "-l", "n_ill", "--reported", "gaussian 2, below 2",
+               "--ignore", "kind")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert 0.5 < json.loads(done.stdout)["score"] <= 1
+    model = load_model(out)
+    assert model.classes == ("not n_ill", "n_ill")
+    assert model.estimator.n_groups_ == 150
+
+
 def test_fit_predict_evaluate_report(folder, client, tmp_path):
     out = tmp_path / "model.skops"
     done = fit(folder, client, out, "--label", "kind", "--report", tmp_path / "fit.html")

@@ -12,10 +12,10 @@ import dask.dataframe as dd
 from groupwise import Groups
 from groupwise.boosting import HistTrees
 from groupwise.dask import DaskGroupBoostClassifier, DaskGroupBoostRegressor
-from groupwise.exceptions import GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
 from groupwise.io import load_model, save_model
-from groupwise.losses import GroupMeanLoss
+from groupwise.losses import GroupMeanLoss, Reported, ReportedCountLoss, SeveralGroupings
 
 LOSSES = [
     ("majority", 2, 3e-7),  # weights are rounded to float32 relative to each block's largest
@@ -80,10 +80,87 @@ def test_counts_and_medians(client, coarse, loss, cut, apart):
     np.testing.assert_allclose(many.estimator_.predict(X), one.predict(X), rtol=1e-5)
 
 
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.long)])
+def test_several_groupings(client, coarse, n_classes, cut, apart):
+    """Sessions are whole, the rows of an age and of a county lie on both workers."""
+    X, y, groups = coarse(n_classes=n_classes)
+    names = np.array(["no", "yes", "maybe"])
+    ids = pd.DataFrame({"session": groups, "age": X[:, 1], "county": X[:, 2].astype(str)})
+    ids.loc[::7, "county"] = None
+    known = pd.DataFrame({"session": names[y], "age": names[y], "county": names[y]})
+    losses = {"session": "proportions", "age": "proportions_squared"}
+    loss = SeveralGroupings(losses | {"county": "proportions_squared"}, {"age": 0.5})
+    rng = np.random.default_rng(0)
+    weight = Groups(groups).spread(rng.uniform(0.5, 2.0, 120))
+    one = booster(loss).fit(X, known, groups=ids, sample_weight=weight)
+    size = -(-len(X) // 3)
+    frames = (dd.from_pandas(frame, chunksize=size, sort=False) for frame in (known, ids))
+    told, table = (frame.repartition(npartitions=3) for frame in frames)
+    many = DaskGroupBoostClassifier(booster(loss), client=client)
+    rows = dd.from_pandas(pd.DataFrame(X), chunksize=size, sort=False).repartition(npartitions=3)
+    weights = dd.from_pandas(pd.Series(weight), chunksize=size, sort=False)
+    many.fit(rows, told, groups=table, sample_weight=weights.repartition(npartitions=3))
+    assert apart(many.estimator_, one, X) <= 2e-6
+    assert many.estimator_.n_groups_ == one.n_groups_
+    np.testing.assert_array_equal(many.classes_, one.classes_)
+
+
+def test_totals_by_several_groupings(client, coarse, cut):
+    X, _, groups = coarse()
+    ids = np.column_stack([np.unique(groups, return_inverse=True)[1], np.nan_to_num(X[:, 2])])
+    cases = np.nan_to_num(X[:, 1])
+    known = np.column_stack([Groups(column).spread(Groups(column).sum(cases)) for column in ids.T])
+    settings = GroupBoostRegressor(
+        "total",
+        loss=SeveralGroupings({0: "poisson", 1: "poisson"}),
+        trees=HistTrees(n_jobs=1),
+        engine="xgboost",
+        n_estimators=8,
+    )
+    one = clone(settings).fit(X, known, groups=ids)
+    many = DaskGroupBoostRegressor(settings, client=client)
+    many.fit(cut(X, 3), cut(known, 3), groups=cut(ids, 3))
+    np.testing.assert_allclose(many.estimator_.predict(X), one.predict(X), rtol=1e-5)
+    known[0, 1] += 1
+    with pytest.raises(GroupDataError, match="same on every row"):
+        many.fit(cut(X, 3), cut(known, 3), groups=cut(ids, 3))
+
+
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.long), 3])
+def test_reported_counts(client, coarse, n_classes, cut, apart):
+    X, _, groups = coarse()
+    encoded, rng = Groups(groups), np.random.default_rng(1)
+    label = np.eye(3)[np.digitize(np.nan_to_num(X[:, 1]), [7, 14])]
+    told = encoded.sum(label) + rng.laplace(0, 1.0, (encoded.n_groups, 3))
+    told[::5] = np.nan
+    told = encoded.spread(told if n_classes == 3 else told[:, 1])
+    loss = ReportedCountLoss(Reported("laplace", 1.0))
+    one = booster(loss).fit(X, told, groups=groups)
+    many = DaskGroupBoostClassifier(booster(loss), client=client)
+    parts = cut(X, 3), cut(told, 3)
+    many.fit(*parts, groups=cut(groups, 3))
+    assert apart(many.estimator_, one, X) <= 1e-6
+    score = client.compute(many.score(*parts, groups=cut(groups, 3)))
+    assert np.isclose(score.result(), one.score(X, told, groups=groups))
+
+
 def test_losses_that_need_all_groups_on_one_machine_say_so(client, coarse, cut):
     X, y, groups = (cut(values, 2) for values in coarse())
     with pytest.raises(ValueError, match="on one machine"):
         DaskGroupBoostClassifier(booster("ordinal"), client=client).fit(X, y, groups=groups)
+    for several, said in (
+        ({"a": "ordinal"}, "does not add up"),
+        ({"a": "majority", "b": "proportions"}, "no function of sums"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            many = DaskGroupBoostClassifier(booster(SeveralGroupings(several)), client=client)
+            many.fit(X, y, groups=groups)
+    several = SeveralGroupings({"a": "proportions", "b": "proportions_squared"})
+    many = DaskGroupBoostClassifier(booster(several), client=client)
+    with pytest.raises(GroupDataError, match="a column of ids for each"):
+        many.fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="no held-out rows"):
+        many.fit(X, y, groups=groups, X_val=X, y_val=y, groups_val=groups)
     cox = GroupBoostRegressor(loss="cox", engine="xgboost")
     with pytest.raises(ValueError, match="on one machine"):
         DaskGroupBoostRegressor(cox, client=client).fit(X, y, groups=groups)

@@ -1,10 +1,15 @@
 """The boosted estimators: scikit-learn's checks and the library's own."""
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise import HistTrees
-from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
+from groupwise.gbdt import (
+    GroupBoostClassifier,
+    GroupBoostMultilabelClassifier,
+    GroupBoostRegressor,
+)
 from groupwise.losses import GroupMeanLoss, SessionSoftmaxLoss
 from groupwise.testing import parametrize_with_group_checks
 
@@ -46,6 +51,32 @@ def expected_failures(estimator):
     }
 
 
+class AnyNumbersAsLabels(GroupBoostMultilabelClassifier):
+    """scikit-learn's checks know no labels of 0 and 1: their numbers are cut in the middle."""
+
+    def fit(self, X, y, **options):
+        known = None if y is None else np.asarray(y)
+        if known is not None and known.ndim and known.dtype.kind in "iuf":
+            finite = np.isfinite(known).all() and len(known)
+            y = (known > np.median(known)).astype(float) if finite else y
+        return super().fit(X, y, **options)
+
+
+IN_COLUMNS = {
+    "check_dtype_object": "labels are 0, 1 or missing, and refused in these words",
+    "check_estimator_sparse_array": "probabilities are of labels, not of two classes",
+    "check_estimator_sparse_matrix": "probabilities are of labels, not of two classes",
+}
+
+
+@pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
+@parametrize_with_checks(
+    [AnyNumbersAsLabels(**FAST)], expected_failed_checks=lambda estimator: IN_COLUMNS
+)
+def test_scikit_learn_contract_of_several_labels(estimator, check):
+    check(estimator)
+
+
 # scikit-learn's checks know no groups
 @pytest.mark.filterwarnings("ignore::groupwise.exceptions.GroupsLostWarning")
 @parametrize_with_checks(
@@ -62,6 +93,16 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_group_checks([c for c in CLASSIFIERS if "proportions" not in str(c.loss)])
+@parametrize_with_group_checks(
+    [
+        *(c for c in CLASSIFIERS if "proportions" not in str(c.loss)),
+        GroupBoostMultilabelClassifier(**FAST),
+    ],
+    expected_failed_checks=lambda estimator: (
+        {"check_bad_input": "a label that is missing is one that is not known"}
+        if isinstance(estimator, GroupBoostMultilabelClassifier)
+        else {}
+    ),
+)
 def test_group_contract(estimator, check):
     check(estimator)

@@ -1,6 +1,7 @@
 """Boosting on counts that are not exact."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -62,4 +63,39 @@ def test_ranges_and_held_out_groups(counted):
     with pytest.raises(GroupDataError, match="same on every row"):
         clf.fit(X, np.arange(len(X)) % 3, groups=groups)
     with pytest.raises(GroupDataError, match="ends of its range"):
-        clf.fit(X, np.zeros((len(X), 3)), groups=groups)
+        clf.fit(X, np.zeros((len(X), 3, 2)), groups=groups)
+
+
+def test_three_classes_some_not_reported(counted, engine):
+    X, _, groups, encoded, _ = counted
+    rng = np.random.default_rng(3)
+    y = (X[:, :1] + rng.normal(size=(len(X), 1)) > [-0.8, 0.8]).sum(axis=1)
+    table = pd.DataFrame(encoded.sum(np.eye(3)[y]), columns=["low", "mid", "high"])
+    table += rng.laplace(0, 0.5, table.shape)
+    table.loc[::3, "mid"] = np.nan
+    told = table.loc[groups].set_axis(np.arange(len(X)))
+    loss = ReportedCountLoss(Reported("laplace", 0.5))
+    clf = GroupBoostClassifier(loss, engine=engine, learning_rate=1.0, **FEW).fit(
+        X, told, groups=groups
+    )
+    assert clf.classes_.tolist() == ["low", "mid", "high"]
+    assert np.mean(clf.predict(X) == clf.classes_[y]) > 0.5 > np.bincount(y).max() / len(y)
+    assert 0.8 < clf.score(X, told, groups=groups) < 1
+    assert np.isclose(
+        clf.score(X, told[["high", "low", "mid"]], groups=groups),
+        clf.score(X, told, groups=groups),
+    )
+    with pytest.raises(GroupDataError, match="no column for the classes"):
+        clf.score(X, told.rename(columns={"mid": "middle"}), groups=groups)
+
+
+def test_counts_of_groups_of_which_a_tenth_is_here(counted):
+    X, _, groups, encoded, _ = counted
+    rng = np.random.default_rng(4)
+    rate = 1 / (1 + np.exp(-3 * X[:, 0] + 2))
+    everybody = np.rint(encoded.mean(rate) * 80)  # of eighty, of whom eight are here
+    told = encoded.spread(rng.binomial(80, everybody / 80).astype(float))
+    loss = ReportedCountLoss(Reported(sampled=0.1))
+    clf = GroupBoostClassifier(loss, **FEW).fit(X, told, groups=groups)
+    assert np.corrcoef(clf.predict_proba(X)[:, 1], rate)[0, 1] > 0.9
+    assert clf.score(X, told, groups=groups) > 0.85

@@ -34,6 +34,7 @@ COLUMNS = {
     "majority": {"group": "group", "label": ("kind",)},
     "presence": {"group": "group", "label": ("kind",)},
     "proportions": {"group": "group", "label": ("n_no", "n_yes")},
+    "reported": {"group": "group", "label": ("n_yes",), "reported": "rounded 2"},
     "measure": {"group": "group", "label": ("row",), "measure": "f1"},
     "transfer": {"group": "group", "label": ("row",), "domain": "domain", "target_domain": "new"},
 }

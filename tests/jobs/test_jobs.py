@@ -91,10 +91,15 @@ OTHERS = [(kind, None, k) for kind in KINDS if kind != "measure" for k in (2, 3)
 def test_the_default_method_applies(kind, measure, n_classes):
     if n_classes > 2 and (kind == "presence" or (measure and not MEASURES[measure].multiclass)):
         pytest.skip("for two classes by definition; refused in one line when the table is read")
+    table = table_of_classes(n_classes)
     label = "kind" if kind in ("majority", "presence") else "row"
+    if kind == "reported":
+        counts = pd.get_dummies(table.frame["row"]).groupby(table.frame["group"]).transform("sum")
+        table.frame[counts.columns] = counts
+        label = list(counts.columns) if n_classes > 2 else "c1"
     more = {"domain": "domain", "target_domain": "new"} if kind == "transfer" else {}
     supervision = make_supervision(kind, group="group", label=label, measure=measure, **more)
-    job = Job.from_table(table_of_classes(n_classes), supervision, wanted=["x", "z"])
+    job = Job.from_table(table, supervision, wanted=["x", "z"])
     method = job.method()
     fold = job.run_fold(method, {}, job.splits(2)[0], search=False)
     assert 0 < np.nanmean(fold.units.score_or_nan) <= 1

@@ -35,6 +35,7 @@ def make_table(n_classes):
     for k in range(n_classes):
         inside = pd.Series(row == k).groupby(frame["group"]).transform("mean")
         frame[f"share_{k}"] = inside
+        frame[f"count_{k}"] = (inside * frame.groupby("group")["x"].transform("size")).round()
     return LoadedTable(frame, "table", "")
 
 
@@ -44,6 +45,9 @@ TABLES = {n_classes: make_table(n_classes) for n_classes in (2, 3)}
 def supervision_of(kind, n_classes, measure):
     if kind == "proportions":
         return make_supervision(kind, group="group", label=[f"share_{k}" for k in range(n_classes)])
+    if kind == "reported":
+        label = [f"count_{k}" for k in range(n_classes)] if n_classes > 2 else "count_1"
+        return make_supervision(kind, group="group", label=label, reported="laplace 1")
     label = "kind" if kind in ("majority", "presence") else "row"
     more = {"domain": "domain", "target_domain": "new"} if kind == "transfer" else {}
     return make_supervision(kind, group="group", label=label, measure=measure, **more)
@@ -85,7 +89,7 @@ def test_the_score_of_a_job_is_that_of_the_estimator(method, measure, n_classes)
     features, held = job.features.iloc[test], job.targets.take(test)
     found = supervision.judge(model.predictions(features, held.groups), held)
     score = supervision.mean_score(found, held.groups.sizes)
-    own = model.estimator.score(model.prepare(features), held.y, **supervision.ids(held))
+    own = model.estimator.score(model.prepare(features), held.known, **supervision.ids(held))
     assert score == pytest.approx(own, abs=1e-12)
 
 

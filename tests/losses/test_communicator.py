@@ -5,7 +5,17 @@ import pytest
 from scipy.stats import norm
 
 from groupwise import Groups
-from groupwise.losses import LOSSES, NUMBER_LOSSES, GroupMeanLoss, get_loss, get_number_loss
+from groupwise.losses import (
+    LOSSES,
+    NUMBER_LOSSES,
+    GroupMeanLoss,
+    NegativeBinomialTotalLoss,
+    PoissonTotalLoss,
+    ShareLoss,
+    get_loss,
+    get_number_loss,
+)
+from groupwise.losses.layout import LocalOnly, SpreadGroups
 from groupwise.losses.median import weighted_median
 
 
@@ -79,6 +89,10 @@ def test_parts_of_a_loss_make_the_whole(name, n_classes):
     else:
         loss = get_loss(name)
         target = rng.integers(0, n_classes, n_groups)
+        if loss.target_kind == "report":
+            told = rng.integers(0, 2, (n_groups, n_classes)).astype(float)
+            told[::4] = np.nan
+            target = told[:, [0, 0]] if n_classes == 2 else told
         if loss.target_kind == "share":
             counts = Groups(group).sum(np.eye(n_classes)[rng.integers(0, n_classes, len(group))])
             target = counts / Groups(group).sizes[:, None]
@@ -113,6 +127,63 @@ def test_parts_of_a_loss_make_the_whole(name, n_classes):
         np.testing.assert_allclose(curvature, whole.curvature(score)[mine], rtol=1e-9, atol=1e-14)
         # the scale and the sum of the exponential loss; nothing for sums over groups
         assert n_calls == (2 if name == "majority" else 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "n_classes"),
+    [
+        (ShareLoss(), 2),
+        (ShareLoss(), 3),
+        (GroupMeanLoss(), 2),
+        (GroupMeanLoss(0.3), 2),
+        (PoissonTotalLoss(), 2),
+        (NegativeBinomialTotalLoss(), 2),
+    ],
+)
+def test_groups_whose_rows_lie_on_three_machines(loss, n_classes, weighted):
+    """Sums over rows are enough; one machine holds none of these rows, and one group is empty."""
+    group, score, weight, _ = three_machines(n_groups=7, n_classes=n_classes)
+    rng = np.random.default_rng(2)
+    weight = weight * rng.uniform(0.5, 2.0, len(group)) if weighted else None
+    machine = rng.integers(0, 2, len(group))
+    whole_groups = Groups(group)
+    target = rng.integers(0, 5, 7) / whole_groups.sizes
+    if loss.target_kind == "share":
+        target = whole_groups.mean(np.eye(n_classes)[rng.integers(0, n_classes, len(group))])
+    whole = loss.bind(target, whole_groups, n_classes=n_classes, weight_row=weight)
+    assert loss.by_sums
+
+    def task(rank):
+        mine = machine == rank
+
+        def work(communicator):
+            groups = SpreadGroups(group[mine], np.arange(8), communicator)
+            here = None if weight is None else weight[mine]
+            part = loss.bind(target, groups, n_classes=n_classes, weight_row=here)
+            found = part.gradient_and_curvature(score[mine])
+            return part.init_score(), part.value(score[mine]), found, part.total_weight
+
+        return work
+
+    for rank, ((start, value, (gradient, curvature), total), _) in enumerate(
+        lockstep([task(rank) for rank in range(3)])
+    ):
+        mine = machine == rank
+        np.testing.assert_allclose(start, whole.init_score(), atol=1e-6)
+        assert value == pytest.approx(whole.value(score), rel=1e-12)
+        assert total == pytest.approx(whole.total_weight, rel=1e-12)
+        np.testing.assert_allclose(gradient, whole.gradient(score)[mine], rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(curvature, whole.curvature(score)[mine], rtol=1e-9, atol=1e-14)
+
+
+def test_scores_too_far_apart_to_be_added_up_are_refused_on_all_machines():
+    groups = SpreadGroups(np.zeros(2, int), np.arange(1), LocalOnly())
+    part = PoissonTotalLoss().bind(np.ones(1), groups)
+    assert np.isfinite(part.gradient(np.array([0.0, 100.0]))).all()
+    assert np.isfinite(part.gradient_and_curvature(np.array([0, 100], "f4"), "f4")).all()
+    with pytest.raises(OverflowError, match="too far apart"):
+        part.value(np.array([0.0, 1e3]))
 
 
 def test_the_median_of_values_on_three_machines():

@@ -71,5 +71,5 @@ def test_what_it_refuses(problem):
         PresenceLabelsLoss().bind(found + 1, groups, n_classes=3)
     with pytest.raises(GroupDataError, match="same on every row"):
         objective(PresenceLabelsLoss(), np.zeros(4, int), np.eye(4))
-    with pytest.raises(ValueError, match="one classifier per label"):
+    with pytest.raises(ValueError, match="use GroupBoostMultilabelClassifier"):
         GroupBoostClassifier(PresenceLabelsLoss()).fit(np.eye(4), np.eye(4), groups=[0, 0, 1, 1])

@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import expit
-from scipy.stats import laplace, norm
+from scipy.special import expit, softmax
+from scipy.stats import betabinom, laplace, norm
 
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
@@ -179,6 +179,87 @@ def test_extreme_scores_give_finite_numbers(reported, size):
         assert np.isfinite(gradient).all() and np.isfinite(curvature).all()
 
 
+def three_classes(reported, seed=0, sizes=(1, 2, 4, 6)):
+    rng = np.random.default_rng(seed)
+    groups = Groups(rng.permutation(np.repeat(np.arange(len(sizes)), sizes)))
+    label = rng.integers(3, size=groups.n_rows)
+    told = np.column_stack(
+        [report(reported, count, rng)[:, 0] for count in groups.sum(np.eye(3)[label]).T]
+    )
+    told[1, 0] = np.nan  # a class that is not reported
+    return groups, told, rng.normal(size=(groups.n_rows, 3))
+
+
+@pytest.mark.parametrize("reported", [Reported(), Reported("laplace", 1.5), Reported(rounding=3)])
+def test_three_classes_are_each_against_the_rest(reported):
+    groups, told, score = three_classes(reported)
+    weight = groups.spread(np.array([1.0, 2.0, 0.5, 1.0]))
+    bound = ReportedCountLoss(reported).bind(told, groups, n_classes=3, weight_row=weight)
+    p = softmax(score, axis=1)
+    value = sum(
+        ReportedCountLoss(reported)
+        .bind(np.column_stack([each, each]), groups, weight_row=weight)
+        .value(np.log(p[:, k] / (1 - p[:, k])))
+        for k, each in enumerate(told.T)
+    )
+    assert np.isclose(bound.value(score), value / 2)
+    gradient, curvature = bound.gradient_and_curvature(score)
+    size = score.size
+    steps = (1e-5 * np.eye(size)).reshape(size, *score.shape)
+    numerical = [(bound.value(score + s) - bound.value(score - s)) / 2e-5 for s in steps]
+    assert np.allclose(gradient.ravel(), numerical, atol=1e-6)
+    assert np.allclose(gradient.sum(axis=1), 0, atol=1e-12)  # shifts of a row change nothing
+    hessian = np.array(
+        [((bound.gradient(score + s) - bound.gradient(score - s)) / 2e-5).ravel() for s in steps]
+    )
+    gap = np.diag(curvature.ravel()) - (hessian + hessian.T) / 2
+    assert np.linalg.eigvalsh(gap).min() > -1e-6
+    for extreme in (1e6 * np.sign(score), np.full(score.shape, -1e3)):
+        assert np.isfinite(bound.value(extreme))
+        assert np.isfinite(bound.gradient_and_curvature(extreme, np.float32)).all()
+
+
+def test_a_class_that_is_nowhere_reported_has_no_share_in_the_loss():
+    groups, told, score = three_classes(Reported(), 1)
+    told[:, 2] = np.nan
+    bound = ReportedCountLoss().bind(told, groups, n_classes=3)
+    moved = score.copy()
+    moved[:, 2] -= 1e3  # all rows are of the two others: log-odds of each other
+    two = ReportedCountLoss().bind(told[:, [1, 1]], groups)
+    rest = ReportedCountLoss().bind(told[:, [0, 0]], groups)
+    odds = score[:, 1] - score[:, 0]
+    assert np.isclose(bound.value(moved), (two.value(odds) + rest.value(-odds)) / 2)
+    assert np.isfinite(bound.init_score()).all()
+
+
+def test_rows_that_are_a_sample_by_hand():
+    """One row of two; both are positive: 2/3 if the one here is, by the rule of succession."""
+    bound = ReportedCountLoss(Reported(sampled=0.5)).bind(np.array([[2.0, 2.0]]), Groups([0]))
+    assert np.isclose(bound.value(np.zeros(1)), -np.log(0.5 * 2 / 3))
+    assert np.isclose(bound.gradient(np.zeros(1))[0], -0.5)
+    one = ReportedCountLoss(Reported(sampled=0.5)).bind(np.array([[1.0, 1.0]]), Groups([0]))
+    assert np.isclose(one.value(np.zeros(1)), -np.log(1 / 3))
+    assert np.isclose(one.gradient(np.zeros(1))[0], 0.0)
+
+
+@pytest.mark.parametrize("reported", [Reported(), Reported("gaussian", 2.0), Reported(rounding=5)])
+def test_samples_by_another_formula(reported):
+    sampled = Reported(reported.noise, reported.scale, reported.rounding, sampled=0.1)
+    k, total = np.arange(5.0), np.arange(41.0)
+    expected = [
+        betabinom.pmf(total - count, 36, count + 1, 5 - count)
+        @ np.exp(reported.log_likelihood(15.0, 15.0, total))
+        for count in k
+    ]
+    found = sampled.log_likelihood_here(np.array([15.0]), np.array([15.0]), np.array([4]))
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-6)
+    whole = Reported(reported.noise, reported.scale, reported.rounding, sampled=1.0)
+    size, low = np.array([4, 7]), np.array([3.0, np.nan])
+    np.testing.assert_allclose(
+        whole.log_likelihood_here(low, low, size), reported.log_likelihood_here(low, low, size)
+    )
+
+
 @pytest.mark.parametrize(
     ("told", "reported"),
     [
@@ -194,7 +275,10 @@ def test_reports_that_no_count_makes(told, reported):
 
 
 def test_bad_parameters():
-    for reported in (Reported("cauchy"), Reported(scale=0.0), Reported(rounding=-1.0), "laplace"):
+    with pytest.raises(GroupDataError, match="no count of 20 rows"):
+        ReportedCountLoss(Reported(sampled=0.1)).bind(np.array([[21.0, 21.0]]), Groups([0, 0]))
+    wrong = [Reported("cauchy"), Reported(scale=0.0), Reported(rounding=-1.0), "laplace"]
+    for reported in [*wrong, Reported(sampled=2.0)]:
         with pytest.raises(ValueError, match="must be"):
             ReportedCountLoss(reported).check_parameters()
     loss = ReportedCountLoss(Reported("laplace")).set_params(reported__scale=3.0)

@@ -71,6 +71,7 @@ def fit(
     domain: options.Domain = None,
     target: options.Target = None,
     positive: options.Positive = None,
+    reported: options.ReportedWords = None,
     features: options.Features = None,
     ignore: options.Ignore = None,
     order: options.Order = None,
@@ -136,6 +137,7 @@ def fit(
             domain=domain,
             target_domain=target,
             positive=positive,
+            reported=reported,
             wanted=options.split_names(features),
             ignored=options.split_names(ignore),
             order=order,
@@ -162,7 +164,9 @@ def fit(
             check_overwriting(predictions, inputs=(*inputs, out), force=force, ours=may_be_replaced)
             if job.unlabelled is None:
                 raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
-        if method in (None, AUTO) and not params:
+        if coverage is not None and job.supervision.kind == "reported":
+            raise OptionError("--coverage needs counts that are exact, not --reported ones")
+        if method in (None, AUTO) and not params and job.has_auto:
             print_job(console, job, why)
             model = _fit_auto(console, job, seconds, folds, jobs, out, page, coverage)
             _predict_unlabelled(console, job_options, job, model, predictions)

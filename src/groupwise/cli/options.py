@@ -30,6 +30,7 @@ __all__ = [
     "Order",
     "Positive",
     "Quiet",
+    "ReportedWords",
     "Seed",
     "Source",
     "Sql",
@@ -60,6 +61,7 @@ OPTION_NAMES = {
     "order": "--order",
     "params": "--param",
     "positive": "--positive",
+    "reported": "--reported",
     "sources": "--source",
     "sql": "--sql",
     "target_domain": "--target",
@@ -119,7 +121,8 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         "-k",
-        help="majority, presence, proportions, measure or transfer; by default told by the rest.",
+        help="majority, presence, proportions, reported, measure or transfer; by default told by "
+        "the rest.",
     ),
 ]
 MeasureName = Annotated[
@@ -129,6 +132,16 @@ Domain = Annotated[str | None, typer.Option("--domain", help="Column of domains 
 Target = Annotated[str | None, typer.Option("--target", help="The domain that counts (transfer).")]
 Positive = Annotated[
     str | None, typer.Option("--positive", help="The positive class; by default the last of two.")
+]
+ReportedWords = Annotated[
+    str | None,
+    typer.Option(
+        "--reported",
+        metavar="WORDS",
+        help="The label is a count as it was published: 'exact', or what was done to it: any of "
+        "'laplace 2' (geometric, gaussian), 'rounded 5', 'below 5' (left out), 'sample 0.1' (the "
+        "share of a group's rows that are here), with commas between.",
+    ),
 ]
 Features = Annotated[
     list[str] | None,

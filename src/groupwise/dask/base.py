@@ -16,6 +16,7 @@ from groupwise.base import warn_lost
 from groupwise.boosting import HistTrees
 from groupwise.dask.checkpoint import Checkpoint, read_checkpoint
 from groupwise.dask.cluster import run_on_workers
+from groupwise.dask.groupings import PackedGroupings, check_on_cluster, pack_groupings
 from groupwise.dask.inputs import DelayedRows, delayed_rows
 from groupwise.dask.partitions import PartitionSpec
 from groupwise.dask.placement import PreparedPartitions, place, prepare_partitions
@@ -30,7 +31,7 @@ from groupwise.gbdt.base import (
 )
 from groupwise.groups import Groups
 from groupwise.inputs.parameters import check_number
-from groupwise.losses import GroupLoss
+from groupwise.losses import GroupLoss, SeveralGroupings
 
 __all__ = ["BaseDaskGroupBoost", "Model", "TargetReader", "on_machines"]
 
@@ -78,7 +79,10 @@ class BaseDaskGroupBoost(BaseEstimator):
             As in ``fit`` of the estimator, in partitions like those of ``X``; or names of columns
             of ``X``.
         groups : Dask Series, array or str, default=None
-            Group ids; ``None``: the estimator's ``group_column``, or each row a group.
+            Group ids; ``None``: the estimator's ``group_column``, or each row a group. With
+            :class:`~groupwise.losses.SeveralGroupings` a DataFrame or array with a column of ids
+            for each grouping, or their names; ``y`` then has a column for each, too, or is one
+            vector for all.
         sample_weight : Dask Series, array or str, default=None
         X_val, y_val, groups_val : default=None
             Held-out rows. Without them ``early_stopping`` holds out the groups whose ids' hash,
@@ -102,11 +106,16 @@ class BaseDaskGroupBoost(BaseEstimator):
         self._describe(model, rows)
         with client.as_current():
             loss = self._resolve_loss(model)
-            y_row = self._learn_targets(client, model, rows, loss)
+            packed = None
+            if isinstance(loss, SeveralGroupings):
+                rows, packed = self._pack(client, model, rows, loss, held)
+                y_row: TargetReader = packed.read
+            else:
+                y_row = self._learn_targets(client, model, rows, loss)
             rows = gather_groups(client, rows, repartition=self.repartition)
             if held is not None:
                 held = gather_groups(client, held, repartition=self.repartition)
-            outcome = self._boost(client, model, loss, rows, held, y_row, init_model)
+            outcome = self._boost(client, model, loss, rows, held, y_row, init_model, packed)
         store_fit(
             model,
             loss=loss,
@@ -127,6 +136,7 @@ class BaseDaskGroupBoost(BaseEstimator):
         held: DelayedRows | None,
         y_row: TargetReader,
         init_model: Model | None,
+        packed: PackedGroupings | None = None,
     ) -> Outcome:
         """Prepare the partitions, place them on workers and train."""
         rng = check_random_state(model.random_state)
@@ -135,14 +145,15 @@ class BaseDaskGroupBoost(BaseEstimator):
             fraction, split_seed = model.validation_fraction, int(rng.randint(2**31 - 1))
         options = engine_options(model, int(rng.randint(2**31 - 1)))
         keep = self.checkpoint is not None
-        spec = PartitionSpec(loss, self._n_classes(model), y_row, fraction, split_seed, keep)
+        n_classes = self._n_classes(model)
+        spec = PartitionSpec(loss, n_classes, y_row, fraction, split_seed, keep, packed)
         workers = sorted(client.nthreads())
         ready = prepare_partitions(client, rows, spec, workers)
         apart = None
         if held is not None:
             apart = prepare_partitions(client, held, replace(spec, fraction=0.0, seed=0), workers)
         self._check_rows(ready, apart, fraction)
-        model.n_groups_ = ready.total("n_seen")
+        model.n_groups_ = ready.total("n_seen") + (0 if packed is None else packed.n_groups)
         plan = Plan(
             loss=loss,
             n_classes=spec.n_classes,
@@ -155,8 +166,25 @@ class BaseDaskGroupBoost(BaseEstimator):
             log_every=int(model.verbose),
             on_disk=self.on_disk,
             checkpoint=self._checkpoint(model, ready, apart, options.seed),
+            packed=packed,
         )
         return run_on_workers(client, place(client, ready, apart), plan)
+
+    def _pack(
+        self,
+        client: Client,
+        model: Model,
+        rows: DelayedRows,
+        loss: SeveralGroupings,
+        held: DelayedRows | None,
+    ) -> tuple[DelayedRows, PackedGroupings]:
+        """Several groupings as numbers beside the rows, whose groups are those of the first."""
+        if held is not None or model.early_stopping:
+            raise ValueError("on a cluster several groupings have no held-out rows: no X_val")
+        packed_rows, packed = pack_groupings(client, rows, loss, getattr(model, "target", "mean"))
+        if packed.classes is not None:
+            model.classes_ = packed.classes
+        return packed_rows, packed
 
     def _client(self) -> Client:
         return default_client() if self.client is None else self.client
@@ -239,6 +267,9 @@ class BaseDaskGroupBoost(BaseEstimator):
 
 def on_machines(loss: GroupLoss) -> GroupLoss:
     """The loss, if its groups may lie on several machines."""
+    if isinstance(loss, SeveralGroupings):
+        check_on_cluster(loss)
+        return loss
     if not loss.on_machines:
         raise ValueError(f"{loss!r} needs all groups on one machine")
     return loss

@@ -20,8 +20,10 @@ from groupwise.groups import Groups, show
 from groupwise.inputs import class_codes, class_shares
 from groupwise.losses import GroupLoss, get_loss
 from groupwise.targets import (
+    check_reports,
     combine_scores,
     group_target,
+    group_truth,
     known_codes,
     resolve_rule,
     score_by_group,
@@ -116,7 +118,10 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
         self, client: Client, model: GroupBoostClassifier, rows: DelayedRows, loss: GroupLoss
     ) -> TargetReader:
         """Find the classes, and how rows are read."""
-        if rows.y_columns is not None:
+        if loss.target_kind == "report":
+            names = rows.y_columns or []
+            model.classes_ = np.asarray(names) if len(names) > 2 else np.array([0, 1])
+        elif rows.y_columns is not None:
             if loss.target_kind != "share":
                 raise GroupDataError(f"y must hold one label per row for {loss!r}, it is a table")
             model.classes_ = np.asarray(rows.y_columns)
@@ -207,6 +212,8 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
         if y is not None:
             n_targets = len(y) if isinstance(y, list) else 1
             n_targets = y.shape[1] if getattr(y, "ndim", 1) == 2 else n_targets
+            if model.loss_.target_kind == "report":
+                n_targets = max(n_targets, 2)
         return by_group(
             self._client(),
             X,
@@ -239,6 +246,9 @@ def _scores_and_targets(model: GroupBoostClassifier, X: Any, y: Any) -> NDArray[
     score = model.decision_function(X)
     if y is None:
         return score.reshape(len(score), -1)
+    if model.loss_.target_kind == "report":
+        told = check_reports(y, Groups.singletons(len(y)), model.classes_)
+        return np.column_stack([score, told])
     target = np.asarray(y)
     if target.ndim == 1:
         target = class_codes(target, model.classes_, Groups.singletons(len(target)))
@@ -270,7 +280,9 @@ def _score_lines(
     proba = _group_proba(model, numbers, groups)
     y = numbers[:, _n_scores(model) :]
     loss = model.loss_
-    if y.shape[1] > 1:
+    if loss.target_kind == "report":
+        target = group_truth(loss, check_reports(y, groups), groups, len(model.classes_))
+    elif y.shape[1] > 1:
         target = class_shares(y, groups)[0]
     else:
         code_row = y[:, 0].astype(np.intp)

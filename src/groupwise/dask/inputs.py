@@ -25,6 +25,8 @@ class DelayedRows:
         Names of the features; their positions for an array.
     y_columns : list or None
         Names of the classes where ``y`` is a table of shares.
+    group_columns : list or None, default=None
+        Names of the groupings where ``groups`` is a table of ids.
     shuffled : bool, default=False
         Whether Dask has to bring rows together first.
     """
@@ -35,6 +37,7 @@ class DelayedRows:
     weight: list[Delayed] | None
     columns: list[Any]
     y_columns: list[Any] | None
+    group_columns: list[Any] | None = None
     shuffled: bool = False
 
     @property
@@ -73,6 +76,7 @@ def delayed_rows(
         else to_delayed(known["sample_weight"], "sample_weight", n),
         columns=list(features.columns) if is_frame(features) else list(range(X.shape[1])),
         y_columns=_class_names(known["y"]),
+        group_columns=_group_names(known["groups"]),
     )
 
 
@@ -120,6 +124,13 @@ def _column(X: Any, value: Any, name: str) -> Any:
             f"X has no column {missing[0]!r} ({name}); its columns are {list(X.columns)}"
         )
     return X[value] if isinstance(value, str) else X[names]
+
+
+def _group_names(groups: Any) -> list[Any] | None:
+    """The groupings of a table of ids."""
+    if groups is None or groups.ndim != 2:
+        return None
+    return list(groups.columns) if is_frame(groups) else list(range(groups.shape[1]))
 
 
 def _class_names(y: Any) -> list[Any] | None:

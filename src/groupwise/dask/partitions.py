@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from groupwise.dask.groupings import PackedGroupings
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.dask.memory import SpilledArray, spill
 from groupwise.exceptions import GroupDataError
@@ -37,6 +38,8 @@ class PartitionSpec:
         WorkerPartitions of the groups to hold out (0 for none), and which.
     with_digest : bool
         Whether the rows are to be recognised again.
+    packed : PackedGroupings or None
+        Where there are several groupings.
     """
 
     loss: GroupLoss
@@ -45,6 +48,7 @@ class PartitionSpec:
     fraction: float = 0.0
     seed: int = 0
     with_digest: bool = False
+    packed: PackedGroupings | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class PartitionTargets:
         to train on.
     digest : int
         Of rows, targets and weights.
+    others : ndarray of shape (n_rows, n_columns) or None
+        What is known by other groupings.
     """
 
     sizes: NDArray[np.intp]
@@ -68,6 +74,7 @@ class PartitionTargets:
     weight_row: NDArray[Any] | None
     n_seen: int = 0
     digest: int = 0
+    others: NDArray[np.float64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -131,21 +138,26 @@ def _sorted_part(
         return spill(data.X[:0]), PartitionTargets(np.empty(0, np.intp), np.empty(0), None, n_seen)
     if not wanted.all():
         data = data.take(np.flatnonzero(wanted))
-    target = group_target(spec.loss, data.y_row, data.groups, spec.n_classes)
+    loss, own, others = spec.loss, data.y_row, None
+    if spec.packed is not None:
+        loss, own = spec.packed.loss.first, spec.packed.own(data.y_row)
+        others = data.y_row[:, spec.packed.n_own :]
+    target = group_target(loss, own, data.groups, spec.n_classes)
     try:  # here, where the groups still have names
-        spec.loss.check(target, data.groups, n_classes=spec.n_classes, weight_row=data.weight_row)
+        loss.check(target, data.groups, n_classes=spec.n_classes, weight_row=data.weight_row)
     except GroupDataError as error:
         raise GroupDataError(f"partition {number}: {error}") from error
     X, weight_row = data.X, data.weight_row
     if (np.diff(data.groups.codes) < 0).any():
         X = X[data.groups.order]
         weight_row = None if weight_row is None else weight_row[data.groups.order]
+        others = None if others is None else others[data.groups.order]
     digest = 0
     if spec.with_digest:
-        for array in (X, target, data.groups.sizes, weight_row):
+        for array in (X, target, data.groups.sizes, weight_row, others):
             if array is not None:
                 digest = zlib.crc32(np.ascontiguousarray(array).tobytes(), digest)
-    return spill(X), PartitionTargets(data.groups.sizes, target, weight_row, n_seen, digest)
+    return spill(X), PartitionTargets(data.groups.sizes, target, weight_row, n_seen, digest, others)
 
 
 def as_matrix(part: Any, number: int = 0) -> NDArray[Any]:

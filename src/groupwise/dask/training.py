@@ -14,6 +14,7 @@ from xgboost import collective
 from xgboost.collective import CommunicatorContext
 
 from groupwise.dask.checkpoint import Checkpoint, CheckpointState
+from groupwise.dask.groupings import PackedGroupings, bind_groupings
 from groupwise.dask.matrix import quantile_matrix
 from groupwise.dask.memory import keep_freed_memory, load_spilled
 from groupwise.dask.partitions import PartitionTargets
@@ -53,6 +54,8 @@ class Plan:
     log_every : int, default=0
     on_disk : bool, default=False
     checkpoint : Checkpoint, default=None
+    packed : PackedGroupings, default=None
+        Where there are several groupings.
     """
 
     loss: GroupLoss
@@ -66,6 +69,7 @@ class Plan:
     log_every: int = 0
     on_disk: bool = False
     checkpoint: Checkpoint | None = None
+    packed: PackedGroupings | None = None
 
 
 @dataclass(frozen=True)
@@ -210,12 +214,18 @@ class _Rows:
     def bound(self, plan: Plan, communicator: _Collective) -> BoundLoss:
         """The loss of these groups, connected to that of the other workers'."""
         weights = [known.weight_row for known in self.targets if known.weight_row is not None]
-        return plan.loss.bind(
+        weight = np.concatenate(weights) if weights else None
+        loss = plan.loss if plan.packed is None else plan.packed.loss.first
+        bound = loss.bind(
             np.concatenate([known.target for known in self.targets]),
             Groups.of_sizes(np.concatenate([known.sizes for known in self.targets])),
             n_classes=plan.n_classes,
-            weight_row=np.concatenate(weights) if weights else None,
+            weight_row=weight,
         ).connect(communicator)
+        others = [known.others for known in self.targets if known.others is not None]
+        if plan.packed is None or not others:
+            return bound
+        return bind_groupings(plan.packed, bound, np.concatenate(others), weight, communicator)
 
 
 def _boost(rows: _Rows, held: _Rows, plan: Plan, rank: int) -> Outcome:

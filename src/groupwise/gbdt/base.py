@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.base import GroupMixin
 from groupwise.boosting import HistTrees
+from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.rounds import (
     ENGINES,
     Callback,
@@ -126,6 +127,7 @@ class BaseGroupBoost(GroupMixin):
         X, groups = self._groups_to_fit(X, groups)
         data = self._training_targets(X, y, groups, sample_weight, loss).exposed(exposures[0], loss)
         self._remember_groups(groups, data.groups)
+        self.n_groups_ = data.n_groups
         if data.classes is not None:
             self.classes_ = data.classes
         X_val, y_val, groups_val = validation
@@ -173,6 +175,11 @@ class BaseGroupBoost(GroupMixin):
         self, data: GroupTargets, loss: GroupLoss, rng: np.random.RandomState
     ) -> tuple[GroupTargets, GroupTargets]:
         """Hold groups out, stratified by their label where they have one."""
+        if loss.target_kind == "several" and data.groups.n_groups < 2:
+            raise GroupDataError(
+                "early_stopping holds whole groups out, and no part of the rows is whole in all "
+                "groupings: pass X_val, y_val and groups_val"
+            )
         splitter = WholeGroupShuffleSplit(
             1,
             test_size=self.validation_fraction,

@@ -12,16 +12,17 @@ from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
+from groupwise.gbdt.groupings import check_groupings, check_several_targets, target_of_grouping
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
-from groupwise.losses import LOSSES, GroupLoss, get_loss
+from groupwise.losses import LOSSES, GroupLoss, SeveralGroupings, get_loss
 from groupwise.rules import Rule
 from groupwise.targets import (
     GroupTargets,
     check_class_targets,
     check_known_targets,
     combine_scores,
-    group_target,
+    group_truth,
     known_codes,
     resolve_rule,
     score_by_group,
@@ -54,10 +55,13 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
           (:class:`~groupwise.losses.CountLikelihoodLoss`, :class:`~groupwise.losses.ShareLoss`).
         - ``"reported_counts"``: how many rows have the second class, as it was reported: with
           noise, rounded, left out where small, or as a range
-          (:class:`~groupwise.losses.ReportedCountLoss`). The classes are 0 and 1.
+          (:class:`~groupwise.losses.ReportedCountLoss`). The classes are 0 and 1; of three and
+          more classes ``y`` has a column each, named after them.
         - ``"ordinal"``: the group's grade, classes in their sorted order; proportional odds of the
           mean score or, ``OrdinalLoss(sharpness=2)``, of a smooth largest one
           (:class:`~groupwise.losses.OrdinalLoss`). Rows have one score, however many grades.
+        - :class:`~groupwise.losses.SeveralGroupings`: a loss for each of several groupings of the
+          rows; ``groups`` is then a table of ids.
     trees : HistTrees, default=None
         How deep, how large and on which part of the data trees are grown; ``None`` for
         :class:`~groupwise.boosting.HistTrees` as it is. Searches reach into it by
@@ -153,11 +157,15 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         loss = copy(get_loss(self.loss))
         if loss.target_kind == "labels":
             raise ValueError(
-                f"{loss!r} is of several labels per group: fit one classifier per label, or give "
-                "groupwise.gbdt.objective to the engine"
+                f"{loss!r} is of several labels per group: use GroupBoostMultilabelClassifier"
             )
         loss.check_parameters()
         resolve_rule(self.rule, loss)
+        if isinstance(loss, SeveralGroupings):
+            if loss.of_numbers:
+                raise ValueError(f"{loss!r} is of numbers: use GroupBoostRegressor")
+            if self.rule is not None:
+                raise ValueError("with several groupings each loss decides for groups: no rule")
         return loss
 
     def _training_targets(
@@ -168,11 +176,18 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
         sample_weight: ArrayLike | None,
         loss: GroupLoss,
     ) -> GroupTargets:
+        if isinstance(loss, SeveralGroupings):
+            return check_several_targets(self, X, y, groups, sample_weight, loss)
         return check_class_targets(self, X, y, groups, sample_weight, loss)
 
     def _validation_targets(
         self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss
     ) -> GroupTargets:
+        if isinstance(loss, SeveralGroupings):
+            known = self.classes_
+            return check_several_targets(
+                self, X, y, groups, None, loss, training=False, classes=known
+            )
         return check_known_targets(self, X, y, groups, loss, classes=self.classes_)
 
     def _store(
@@ -204,8 +219,11 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
             rows, of which only the number per group is used; or a table of the classes' shares or
             counts in the group, repeated on its rows (a DataFrame names the classes). Reported
             counts: the number, NaN where there is none, or two columns with the ends of a range.
+            Several groupings: a DataFrame with a column for each (two levels of columns where one
+            is a table), or a mapping.
         groups : array-like of shape (n_rows,), default=None
-            ``None``: each row is a group, which makes every loss its classical parent.
+            ``None``: each row is a group, which makes every loss its classical parent. Several
+            groupings: a table with a column of ids for each; rows without an id are in no group.
         sample_weight : array-like of shape (n_rows,), default=None
             Its mean over a group weighs the group, its ratio to that mean a row inside the group.
             Rows of weight 0 are left out.
@@ -267,21 +285,39 @@ class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
             less the mean over groups of the total variation distance
             :math:`\tfrac12 \sum_k |\hat t_k - t_k|` between predicted and true shares (for two
             classes, one less the mean absolute error); 1 is perfect. Reported counts: the same
-            against what is reported, over the groups of which something is.
+            against what is reported, over the groups of which something is. Several groupings: the
+            mean of their scores, by the weights of the losses.
         """
+        if isinstance(self.loss_, SeveralGroupings):
+            return self._score_groupings(X, y, groups, self.loss_)
         return super().score(X, y, groups)
+
+    def _score_groupings(
+        self, X: MatrixLike, y: ArrayLike, groups: Ids, loss: SeveralGroupings
+    ) -> float:
+        score_row = self.decision_function(X)
+        groupings = check_groupings(groups, len(score_row), loss)
+        scores, weights = [], []
+        for name, each in loss.each().items():
+            inside, encoded = groupings.rows[name], groupings.groups[name]
+            if len(inside) == 0:
+                continue
+            target = self._true_groups(target_of_grouping(y, name, groupings), encoded, each)
+            proba_group = combine_scores(score_row[inside], encoded, each, each.default_rule)
+            scores.append(_mean_of_known(score_by_group(proba_group, target)))
+            weights.append(loss.weight_of(name))
+        return float(np.average(scores, weights=weights))
 
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
         target = self._true_groups(y, predictions.groups)
         return _mean_of_known(score_by_group(predictions.proba_group, target))
 
-    def _true_groups(self, y: ArrayLike, groups: Groups) -> NDArray[Any]:
-        y_row = known_codes(y, groups, self.loss_, self.classes_)
-        target = group_target(self.loss_, y_row, groups, len(self.classes_))
-        if self.loss_.target_kind != "report":
-            return target
-        share = np.clip(target.mean(axis=1) / groups.sizes, 0.0, 1.0)  # the middle of the range
-        return np.column_stack([1.0 - share, share])
+    def _true_groups(
+        self, y: ArrayLike, groups: Groups, loss: GroupLoss | None = None
+    ) -> NDArray[Any]:
+        loss = self.loss_ if loss is None else loss
+        y_row = known_codes(y, groups, loss, self.classes_)
+        return group_truth(loss, y_row, groups, len(self.classes_))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

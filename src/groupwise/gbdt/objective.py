@@ -6,7 +6,14 @@ from numpy.typing import ArrayLike
 from groupwise._typing import Ids
 from groupwise.gbdt.rounds import GroupObjective
 from groupwise.inputs import check_groups
-from groupwise.losses import NUMBER_LOSSES, GroupLoss, GroupMeanLoss, get_loss, get_number_loss
+from groupwise.losses import (
+    NUMBER_LOSSES,
+    GroupLoss,
+    GroupMeanLoss,
+    SeveralGroupings,
+    get_loss,
+    get_number_loss,
+)
 from groupwise.targets import codes_and_classes, group_target, mean_of_rows
 
 __all__ = ["objective"]
@@ -54,6 +61,11 @@ def objective(
     >>> booster.num_trees()
     5
     """
+    if isinstance(loss, SeveralGroupings):
+        raise ValueError(
+            "several groupings have no objective of their own: fit a GroupBoostClassifier or "
+            "GroupBoostRegressor, or give losses.SeveralGroupings(...).bind(...) to GroupObjective"
+        )
     y_row = np.asarray(y)
     encoded = check_groups(groups, len(y_row))
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)

@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.boosting import HistTrees
 from groupwise.gbdt.base import BaseGroupBoost
+from groupwise.gbdt.groupings import check_groupings, check_several_targets, target_of_grouping
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, group_numbers
-from groupwise.losses import GroupLoss, NumberLoss, get_number_loss
+from groupwise.losses import GroupLoss, NumberLoss, SeveralGroupings, get_number_loss
 from groupwise.metrics import concordance
 from groupwise.targets import (
     GroupTargets,
@@ -48,6 +50,8 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         - ``"cox"``: ``y`` is the group's survival time, negative where it was last seen without
           the event; what is predicted is a log hazard ratio
           (:class:`~groupwise.losses.CoxLoss`).
+        - :class:`~groupwise.losses.SeveralGroupings`: a loss for each of several groupings of the
+          rows; ``groups`` is then a table of ids. ``target`` is one for all.
     trees : HistTrees, default=None
         Its ``min_leaf_weight`` is the smallest sum of weights in a leaf; a row has 1.
     engine : {"lightgbm", "xgboost"}, default="lightgbm"
@@ -138,11 +142,19 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         sample_weight: ArrayLike | None,
         loss: GroupLoss,
     ) -> GroupTargets:
+        if isinstance(loss, SeveralGroupings):
+            return check_several_targets(
+                self, X, y, groups, sample_weight, loss, target=self.target
+            )
         return check_number_targets(self, X, y, groups, sample_weight, self.target, loss)
 
     def _validation_targets(
         self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss
     ) -> GroupTargets:
+        if isinstance(loss, SeveralGroupings):
+            return check_several_targets(
+                self, X, y, groups, None, loss, training=False, target=self.target
+            )
         return check_known_targets(self, X, y, groups, loss, target=self.target)
 
     def _store(
@@ -173,7 +185,7 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
             The group's mean or total, repeated on each of its rows; for means the rows' own
-            values will do.
+            values will do. Several groupings: a table with a column for each.
         groups : array-like of shape (n_rows,), default=None
         sample_weight : array-like of shape (n_rows,), default=None
         X_val, y_val, groups_val : default=None
@@ -221,7 +233,10 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         score : float
             R squared over groups; of survival times the concordance
             (:func:`~groupwise.metrics.concordance`), which needs no calibration: 0.5 is chance.
+            Several groupings: the mean of their scores, by the weights of the losses.
         """
+        if isinstance(self.loss_, SeveralGroupings):
+            return self._score_groupings(X, y, groups, exposure, self.loss_)
         if exposure is None:
             return super().score(X, y, groups)
         if not self.loss_.takes_exposure:
@@ -231,6 +246,29 @@ class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
         return self._judge(
             NumberPredictions(encoded, y_row, self._answer_groups(y_row, encoded)), y
         )
+
+    def _score_groupings(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids,
+        exposure: ArrayLike | None,
+        loss: SeveralGroupings,
+    ) -> float:
+        y_row = self.predict(X)
+        groupings = check_groupings(groups, len(y_row), loss)
+        if exposure is not None:
+            y_row = y_row * check_exposure(exposure, Groups.singletons(len(y_row)))
+        scores, weights = [], []
+        for name in loss.losses:
+            inside, encoded = groupings.rows[name], groupings.groups[name]
+            if len(inside) == 0:
+                continue
+            found = self._answer_groups(y_row[inside], encoded)
+            predictions = NumberPredictions(encoded, y_row[inside], found)
+            scores.append(self._judge(predictions, target_of_grouping(y, name, groupings)))
+            weights.append(loss.weight_of(name))
+        return float(np.average(scores, weights=weights))
 
     def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
         if self.loss_.target_kind != "time":
@@ -257,6 +295,8 @@ def resolve_number_loss(model: GroupBoostRegressor) -> NumberLoss:
     check_choice("target", model.target, ("mean", "total"))
     loss = get_number_loss(model.loss)
     loss.check_parameters()
+    if isinstance(loss, SeveralGroupings) and not loss.of_numbers:
+        raise ValueError(f"{loss!r} is of classes: use GroupBoostClassifier")
     if loss.target_kind == "time" and model.target != "mean":
         raise ValueError(f"{loss!r} is of times, which have no total; leave target as it is")
     return loss

@@ -33,10 +33,10 @@ def constant_scores(
     """
     n_classes = len(known.classes)
     candidates = list(np.eye(n_classes))
-    if known.y.ndim == 2:
-        candidates.append(known.y[known.groups.first_rows].mean(axis=0))
     rows = supervision.judged_rows(known)
     inside = known.take(rows) if len(rows) < len(known.y) else known
+    if known.y.ndim == 2:
+        candidates.append(inside.y[inside.groups.first_rows].mean(axis=0))
     means = [_mean(supervision, _answer(proba, inside), inside) for proba in candidates]
     best = candidates[int(np.nanargmax(means))]
     return supervision.judge(_answer(best, asked), asked)

@@ -21,8 +21,9 @@ from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.parquet_folder import ParquetFolder, Piece
+from groupwise.jobs.reports import reports_of
 from groupwise.jobs.result import FoldResult, Result, RunInfo
-from groupwise.jobs.supervision import Supervision
+from groupwise.jobs.supervision import Reports, Supervision
 from groupwise.jobs.targets import class_codes, ids_of, labels_of
 from groupwise.methods import Method
 from groupwise.tables import ColumnUse, OptionError, Schema, TableError
@@ -84,6 +85,8 @@ class FolderJob:
 
     def _find_classes(self) -> tuple[str, ...]:
         label = self.supervision.label
+        if isinstance(self.supervision, Reports):
+            return self.supervision.classes
         if len(label) > 1:
             return tuple(label)
         found = self.client.compute(self._each(_labels_in, self.supervision))
@@ -123,7 +126,7 @@ class FolderJob:
 
     def fit(self, preparation: ColumnTransformer, *, without: float = 0.0) -> TableModel:
         """Fit to all groups, or without the share of them that is to judge the model."""
-        n_targets = len(self.supervision.label) if len(self.supervision.label) > 1 else 1
+        n_targets = _n_targets(self.supervision)
         question = dask.delayed(
             _Reader(self.supervision, self.schema, self.classes, preparation, without, self.seed)
         )
@@ -165,7 +168,10 @@ class FolderJob:
         frame = pd.concat(frames, ignore_index=True)
         targets = self.supervision.targets_in(frame, self.folder.name, self.classes)
         features = self.schema.conform(frame, name=self.folder.name)
-        found = evaluate_fold(model, features, targets, np.arange(len(frame)))
+        rows = self.supervision.judged_rows(targets)
+        found = evaluate_fold(
+            model, features.iloc[rows], targets.take(rows), np.arange(len(frame))[rows]
+        )
         return replace(
             found,
             params={name: repr(value) for name, value in self.params.items()},
@@ -220,18 +226,27 @@ class _Reader:
             kept = ~held_out(hash_ids(ids), self.without, self.seed)
             frame, ids = frame[kept].reset_index(drop=True), ids[kept]
         if not len(frame):
-            none = np.empty((0, len(label))) if len(label) > 1 else np.empty(0, np.intp)
+            n_targets = _n_targets(self.supervision)
+            none = np.empty((0, n_targets)) if n_targets > 1 else np.empty(0, np.intp)
             return np.empty((0, len(self.schema.columns)), np.float32), none, ids
         X = self.preparation.transform(self.schema.conform(frame, name=piece.path))
         return np.asarray(X, np.float32), self._targets(frame, ids, piece.path), ids
 
     def _targets(self, frame: pd.DataFrame, ids: NDArray[Any], name: str) -> NDArray[Any]:
         label = self.supervision.label
+        if isinstance(self.supervision, Reports):
+            return reports_of(frame, label, name, Groups.singletons(len(frame)))
         if len(label) > 1:  # shares or counts: checked with the rest of the group
             return frame[list(label)].to_numpy(dtype=np.float64, na_value=np.nan)
         groups = Groups(ids)
         labels = labels_of(frame, label[0], name, groups)
         return class_codes(labels, self.classes, groups, name, label[0])[0]
+
+
+def _n_targets(supervision: Supervision) -> int:
+    """Columns of what is known: ends of a report, or one per class."""
+    n_labels = len(supervision.label)
+    return max(n_labels, 2) if isinstance(supervision, Reports) else n_labels
 
 
 def _read(reader: _Reader, piece: Piece) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -58,8 +58,9 @@ def fit_table(
     n_jobs : int, default=None
         Processes.
     **options
-        The rest of :class:`JobOptions`: ``keep_whole``, ``measure``, ``positive``, ``domain``,
-        ``target_domain``, ``wanted``, ``ignored``, ``order``, ``sql``, ``header``, ``seed``.
+        The rest of :class:`JobOptions`: ``keep_whole``, ``measure``, ``positive``, ``reported``,
+        ``domain``, ``target_domain``, ``wanted``, ``ignored``, ``order``, ``sql``, ``header``,
+        ``seed``.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def fit_table(
         kind=kind,
         **options,
     ).job()
-    if method in (None, AUTO) and not params:
+    if method in (None, AUTO) and not params and job.has_auto:
         model, result, _ = fit_auto(
             job, time_limit=time_limit, n_splits=n_splits, n_jobs=n_jobs or 1
         )

@@ -21,7 +21,7 @@ from groupwise.jobs.model import TableModel, fit_model, search_params
 from groupwise.jobs.result import FoldResult, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
-from groupwise.methods import Method, get_method, methods_for
+from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 
 __all__ = ["Job", "PeakMemory", "Unlabelled"]
@@ -175,6 +175,11 @@ class Job:
     def methods(self) -> list[Method]:
         """All methods for this kind."""
         return methods_for(self.supervision.kind)
+
+    @property
+    def has_auto(self) -> bool:
+        """Whether there is an automatic choice among the methods."""
+        return any(method.name == AUTO for method in self.methods())
 
     def method(self, name: str | None = None) -> Method:
         """A method by name, or the first that applies to this table.

@@ -167,7 +167,7 @@ def fit_model(
     if unlabelled is not None:
         more, groups = unlabelled
         ids |= {"X_unlabeled": model.prepare(more), **supervision.unlabelled_ids(groups)}
-    estimator.fit(prepare(table, schema.categories, model.preparation), targets.y, **ids)
+    estimator.fit(prepare(table, schema.categories, model.preparation), targets.known, **ids)
     return model
 
 

@@ -70,6 +70,9 @@ class JobOptions:
     group : str, default=None
     label : str or sequence of str
     kind, measure, domain, target_domain, positive : str, default=None
+    reported : str, default=None
+        What was done to the counts in ``label`` before they were published, in words: see
+        :func:`~groupwise.jobs.reports.parse_reported`.
     wanted, ignored : sequence of str
         Columns to learn from, or not to.
     order : str, default=None
@@ -91,6 +94,7 @@ class JobOptions:
     domain: str | None = None
     target_domain: str | None = None
     positive: str | None = None
+    reported: str | None = None
     wanted: Sequence[str] = ()
     ignored: Sequence[str] = ()
     order: str | None = None
@@ -159,6 +163,7 @@ class JobOptions:
             domain=self.domain,
             target_domain=self.target_domain,
             positive=self.positive,
+            reported=self.reported,
         )
         return supervision, why
 
@@ -182,6 +187,8 @@ class JobOptions:
             return "transfer", "as domains are given"
         if self.measure:
             return "measure", "as a measure is given"
+        if self.reported:
+            return "reported", "as it is said what was done to counts"
         if len(self.labels) > 1:
             return "proportions", "as there is more than one label"
         if self.group is None:

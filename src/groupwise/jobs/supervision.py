@@ -1,4 +1,4 @@
-"""What is known of groups: five kinds, each of which knows its columns, splits, score and words."""
+"""What is known of groups: six kinds, each of which knows its columns, splits, score and words."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from groupwise.base import Predictions
 from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
+from groupwise.jobs.reports import parse_reported, reported_shares, reports_of
 from groupwise.jobs.targets import (
     Targets,
     about_columns,
@@ -21,11 +22,12 @@ from groupwise.jobs.targets import (
     labels_of,
     shares_of,
 )
+from groupwise.losses import Reported, ReportedCountLoss
 from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 
-__all__ = ["KINDS", "Supervision", "make_supervision"]
+__all__ = ["KINDS", "Reports", "Supervision", "make_supervision"]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -245,6 +247,66 @@ class Proportions(Supervision):
 
 
 @dataclass(frozen=True)
+class Reports(Proportions):
+    """What was published of the groups' counts: one column, two for a range, or one per class."""
+
+    reported: str = "exact"
+
+    kind: ClassVar[str] = "reported"
+    meaning: ClassVar[str] = "what is known is a count of a group, as it was published"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.law()
+
+    def law(self) -> Reported:
+        """What was done to the counts."""
+        return parse_reported(self.reported)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The columns' names, where there are more than two; or what is counted and what is not."""
+        if len(self.label) > 2:
+            return self.label
+        counted = self.label[0] if len(self.label) == 1 else "counted"
+        return f"not {counted}", counted
+
+    def targets_in(
+        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
+    ) -> Targets:
+        groups = self.groups_in(frame, name)
+        told = reports_of(frame, self.label, name, groups)
+        law = self.law()
+        n_classes = len(self.classes)
+        with about_columns(name, *self.label):
+            ReportedCountLoss(law).check(told[groups.first_rows], groups, n_classes=n_classes)
+        return Targets(reported_shares(told, groups, law), groups, self.classes, told=told)
+
+    def labelled_rows(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
+        """A count that is left out because it is small is known to be small."""
+        if self.law().suppressed_below is not None:
+            return np.ones(len(frame), dtype=bool)
+        return super().labelled_rows(frame, name)
+
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
+        """Folds of whole groups; those with a report judge."""
+        rows = self.judged_rows(targets)
+        if len(rows) == 0:
+            raise TableError(
+                f"{_named(self.label)} no report of any group's classes: there is nothing to judge"
+            )
+        folds = _plain_folds(targets, n_splits, seed)
+        cut = [(train, test[np.isin(test, rows)]) for train, test in folds]
+        return [(train, test) for train, test in cut if len(test)]
+
+    def constructor(self) -> dict[str, Any]:
+        return {"loss__reported": self.law()}
+
+    def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
+        return np.flatnonzero(~np.isnan(targets.y).any(axis=1))
+
+
+@dataclass(frozen=True)
 class Measure(Supervision):
     """Rows are labelled; what counts is a measure of each group."""
 
@@ -382,7 +444,7 @@ class Transfer(Supervision):
 
 
 KINDS: dict[str, type[Supervision]] = {
-    kind.kind: kind for kind in (Majority, Presence, Proportions, Measure, Transfer)
+    kind.kind: kind for kind in (Majority, Presence, Proportions, Reports, Measure, Transfer)
 }
 
 

@@ -50,6 +50,8 @@ class Targets:
     domains : ndarray of shape (n_rows,), default=None
     whole : ndarray of shape (n_rows,), default=None
         Coarser ids that no fold divides.
+    told : ndarray of shape (n_rows, n_columns), default=None
+        Reports that ``y`` was made of, where a method learns from these.
     """
 
     y: NDArray[Any]
@@ -57,6 +59,12 @@ class Targets:
     classes: tuple[str, ...]
     domains: NDArray[Any] | None = None
     whole: NDArray[Any] | None = None
+    told: NDArray[Any] | None = None
+
+    @property
+    def known(self) -> NDArray[Any]:
+        """What an estimator is given as ``y``."""
+        return self.y if self.told is None else self.told
 
     def take(self, rows: NDArray[np.intp]) -> "Targets":
         """The same for some of the rows."""
@@ -66,6 +74,7 @@ class Targets:
             self.classes,
             None if self.domains is None else self.domains[rows],
             None if self.whole is None else self.whole[rows],
+            None if self.told is None else self.told[rows],
         )
 
 

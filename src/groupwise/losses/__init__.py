@@ -16,6 +16,7 @@ from groupwise.losses.regression import (
 )
 from groupwise.losses.reported import Reported, ReportedCountLoss
 from groupwise.losses.session_softmax import SessionSoftmaxLoss
+from groupwise.losses.several import SeveralGroupings
 from groupwise.losses.survival import CoxLoss
 from groupwise.losses.totals import NegativeBinomialTotalLoss, PoissonTotalLoss
 
@@ -41,6 +42,7 @@ __all__ = [
     "ReportedCountLoss",
     "SessionLoss",
     "SessionSoftmaxLoss",
+    "SeveralGroupings",
     "ShareLoss",
     "SmoothMaxLoss",
     "get_loss",

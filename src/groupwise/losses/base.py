@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.losses.layout import Block, Communicator, GroupedLayout, LocalOnly
+from groupwise.losses.layout import Block, Communicator, LocalOnly, layout_of
 from groupwise.recipes import Recipe
 from groupwise.rules import MeanScore, Rule
 
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 #: What is known of a group: one class, several labels, the share of every class, what is reported
-#: of a count, a number, or a time with a sign.
-TargetKind = Literal["label", "labels", "share", "report", "number", "time"]
+#: of a count, a number, a time with a sign, or something of the groups of several groupings.
+TargetKind = Literal["label", "labels", "share", "report", "number", "time", "several"]
 
 #: One weight per row, or all alike.
 RowWeights: TypeAlias = NDArray[Any] | None
@@ -58,6 +58,8 @@ class GroupLoss(Recipe, ABC):
     one_score: ClassVar[bool] = False
     #: Whether its groups may lie on several machines.
     on_machines: ClassVar[bool] = True
+    #: Whether sums over a group's rows are enough, so that parts of it may lie on several machines.
+    by_sums: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -172,7 +174,7 @@ class BoundLoss(ABC):
     r"""A loss as a function of the rows' scores, (n_rows,) or (n_rows, n_classes).
 
     A subclass writes :meth:`_value` and :meth:`_derivatives` for rows as
-    :class:`GroupedLayout` sorts them, one line of scores per class; a sum
+    :class:`~groupwise.losses.layout.GroupedLayout` sorts them, one line of scores per class; a sum
     over groups is an :class:`AdditiveLoss`.
 
     Every loss is of the order of the number of rows (``n_rows`` for
@@ -187,7 +189,7 @@ class BoundLoss(ABC):
     """
 
     def __init__(self, groups: Groups, weight_row: NDArray[Any] | None = None):
-        self.layout = GroupedLayout(groups)
+        self.layout = layout_of(groups)
         self.part_row: NDArray[Any] | None = None  # weight inside the group, mean 1
         self.weight_group: NDArray[Any] = np.ones(groups.n_groups)
         self._weighted = weight_row is not None
@@ -212,7 +214,7 @@ class BoundLoss(ABC):
         weight = self.layout.to_sorted(weight_row)
         self.weight_group = self.layout.mean(weight)
         part = weight / self.layout.spread(self.weight_group)
-        if np.abs(part - 1.0).max() > 1e-12:
+        if np.abs(part - 1.0).max(initial=0.0) > 1e-12:
             self.part_row = part
 
     def value(self, score_row: NDArray[Any]) -> float:

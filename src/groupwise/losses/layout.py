@@ -6,12 +6,20 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from groupwise.groups import Groups
 from groupwise.losses.logistic import exp_limit
 
-__all__ = ["Block", "Communicator", "GroupedLayout", "LocalOnly"]
+__all__ = [
+    "Block",
+    "Communicator",
+    "GroupedLayout",
+    "LocalOnly",
+    "SpreadGroups",
+    "SpreadLayout",
+    "layout_of",
+]
 
 Reduced = TypeVar("Reduced", float, NDArray[Any])
 
@@ -163,6 +171,88 @@ class Block:
     rows: slice
     groups: slice
     layout: GroupedLayout
+
+
+class SpreadGroups(Groups):
+    """Groups of which this machine holds some of the rows, and others the rest.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Of this machine's rows, positions in ``ids``.
+    ids : ndarray
+        Of the groups on all machines; those without any row are left out of ``names``.
+    communicator : Communicator
+        Of machines that all make and ask these groups in the same order.
+    """
+
+    def __init__(self, codes: NDArray[np.intp], ids: NDArray[Any], communicator: "Communicator"):
+        here = np.bincount(codes, minlength=len(ids)).astype(float)
+        everywhere = communicator.allreduce_sum(here)
+        present = everywhere > 0
+        self.names = ids[present]
+        self.codes = (np.cumsum(present) - 1)[codes]
+        self.communicator = communicator
+        self.everywhere = everywhere[present].astype(np.intp)
+        self._freeze()
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """On all machines."""
+        return self.everywhere
+
+    def sum(self, values: ArrayLike) -> NDArray[Any]:
+        """Over all machines."""
+        array = np.asarray(values, dtype=float)
+        if array.ndim == 2:
+            return np.column_stack([self.sum(column) for column in array.T])
+        here = np.bincount(self.codes, weights=array, minlength=self.n_groups)
+        return self.communicator.allreduce_sum(here)
+
+
+class SpreadLayout(GroupedLayout):
+    """Groups whose rows lie on several machines: sums are over all of them.
+
+    Every machine has all groups, and computes the same of them; one block, as machines that ask for
+    sums must do so equally often.
+    """
+
+    def __init__(self, groups: SpreadGroups):
+        self.groups = groups
+        self.order, self.group_codes = None, np.arange(groups.n_groups)
+        self.n_groups, self.n_rows = groups.n_groups, groups.n_rows
+        self.sizes = groups.sizes.astype(float)
+        self.singletons, self._equal = False, None
+
+    @cached_property
+    def _codes(self) -> NDArray[np.intp]:
+        return self.groups.codes
+
+    @cached_property
+    def blocks(self) -> list["Block"]:
+        return [Block(slice(0, self.n_rows), slice(0, self.n_groups), self)]
+
+    def sum(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.groups.sum(values.T).T
+
+    def exp(self, values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+        communicator = self.groups.communicator
+        top = communicator.allreduce_max(float(values.max(initial=-np.inf)))
+        low = -communicator.allreduce_max(float(-values.min(initial=np.inf)))
+        if top - low >= exp_limit(values.dtype) / 2.0:
+            values = values.astype(np.float64, copy=False)
+        if top - low >= exp_limit(np.float64) / 2.0:
+            raise OverflowError(
+                f"scores from {low:g} to {top:g} in groups that lie on several machines are too "
+                "far apart to be added up; a smaller learning_rate keeps them together"
+            )
+        term = values - np.asarray(top, values.dtype)
+        return np.exp(term, out=term), top
+
+
+def layout_of(groups: Groups) -> GroupedLayout:
+    """The layout that suits the groups."""
+    return SpreadLayout(groups) if isinstance(groups, SpreadGroups) else GroupedLayout(groups)
 
 
 class Communicator(Protocol):

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["exp_limit", "log_softmax", "sigmoid", "softplus"]
+__all__ = ["exp_limit", "log_softmax", "logistic_derivatives", "sigmoid", "softplus"]
+
+_BLOCK = 32_768  # rows that are computed at a time, in the processor's cache
 
 
 def exp_limit(dtype: DTypeLike) -> float:
@@ -51,6 +53,26 @@ def sigmoid(score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     np.reciprocal(proba, out=proba)
     other *= proba
     return proba, other
+
+
+def logistic_derivatives(
+    score: NDArray[Any], expected: NDArray[Any], dtype: DTypeLike
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """``p - expected`` and ``p (1 - p)`` for the probabilities of the scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> logistic_derivatives(np.zeros(1), np.ones(1), np.float64)
+    (array([-0.5]), array([0.25]))
+    """
+    gradient, curvature = np.empty(score.shape, dtype), np.empty(score.shape, dtype)
+    for first in range(0, len(score), _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        proba, other = sigmoid(score[rows])
+        np.subtract(proba, expected[rows], out=gradient[rows], casting="same_kind")
+        np.multiply(proba, other, out=curvature[rows], casting="same_kind")
+    return gradient, curvature
 
 
 def log_softmax(score: NDArray[Any]) -> NDArray[Any]:

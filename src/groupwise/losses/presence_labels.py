@@ -27,7 +27,7 @@ class PresenceLabelsLoss(GroupLoss):
 
     with :math:`\ell_\vee` the cost of :class:`~groupwise.losses.NoisyOrLoss`. A group of one row
     gives K logistic regressions. The target is a table (n_groups, n_labels) of 0, 1 and NaN. For
-    :func:`groupwise.gbdt.objective`; an estimator of one label per group has no use for it.
+    :class:`groupwise.gbdt.GroupBoostMultilabelClassifier` and :func:`groupwise.gbdt.objective`.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.losses.base import AdditiveLoss, BoundLoss, GroupLoss, RowWeights, TargetKind
 from groupwise.losses.layout import Block
-from groupwise.losses.logistic import log_softmax, sigmoid
+from groupwise.losses.logistic import log_softmax, logistic_derivatives, sigmoid
 from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.losses.tilting import tilt_classes
 from groupwise.rules import Rule
@@ -118,14 +118,13 @@ class _CountLikelihood(BoundLoss):
     def _derivatives(
         self, score: NDArray[Any], dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        proba, other = sigmoid(score)
-        other *= proba
-        proba -= self._sums.expectation(score)
+        expected = self._sums.expectation(score)
+        gradient, curvature = logistic_derivatives(score, expected, dtype)
         if self._weighted:
-            weight_row = self.layout.spread(self.weight_group)
-            proba *= weight_row
-            other *= weight_row
-        return proba.astype(dtype, copy=False), other.astype(dtype, copy=False)
+            weight_row = self.layout.spread(self.weight_group).astype(dtype, copy=False)
+            gradient *= weight_row
+            curvature *= weight_row
+        return gradient, curvature
 
 
 class _RelativeEntropy(AdditiveLoss):
@@ -204,6 +203,7 @@ class ShareLoss(GroupLoss, name="proportions_squared"):
 
     target_kind: ClassVar[TargetKind] = "share"
     default_rule: ClassVar[Rule | None] = None
+    by_sums: ClassVar[bool] = True
 
     def _bind(
         self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights

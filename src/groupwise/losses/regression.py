@@ -87,6 +87,8 @@ class GroupMeanLoss(NumberLoss, name="squared_error"):
     (0.25, [-0.5, -0.5, 0.0])
     """
 
+    by_sums: ClassVar[bool] = True
+
     def __init__(self, delta: float | None = None):
         self.delta = delta
 

@@ -22,6 +22,7 @@ _LEAST_CURVATURE = 1e-16
 
 class _TotalLoss(NumberLoss):
     takes_exposure: ClassVar[bool] = True
+    by_sums: ClassVar[bool] = True
 
     def predict(self, score_row: NDArray[Any]) -> NDArray[Any]:
         """Rates of rows per unit of exposure."""
