@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from groupwise.model_selection import Splitter
 from groupwise.uncertainty.held_out import Split, TrainingData, fit_part, make_folds, split_off
 from groupwise.uncertainty.quantiles import CalibrationScores, fewest_units
 
-__all__ = ["ConformalMixin", "WrapperMixin", "as_given", "unit_weights"]
+__all__ = ["ConformalMixin", "WrapperMixin", "as_given"]
 
 
 def as_given(X: MatrixLike, rows: Rows) -> Any:
@@ -164,9 +164,3 @@ class ConformalMixin(WrapperMixin):
             return self.coverage_
         check_number("coverage", coverage, "(0, 1)")
         return float(coverage)
-
-
-def unit_weights(unit: ArrayLike) -> NDArray[np.float64]:
-    """One over the number of items of the same unit."""
-    codes = np.unique(np.asarray(unit), return_inverse=True)[1]
-    return 1.0 / np.bincount(codes)[codes]

@@ -25,7 +25,7 @@ from groupwise.inputs import (
     split_column,
 )
 from groupwise.model_selection import Splitter
-from groupwise.uncertainty.base import ConformalMixin, as_given, unit_weights
+from groupwise.uncertainty.base import ConformalMixin, as_given
 from groupwise.uncertainty.density_ratio import DensityRatio
 from groupwise.uncertainty.held_out import TrainingData, training_data
 from groupwise.uncertainty.quantiles import (
@@ -271,15 +271,14 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         made._check_parameters()
         made._adopt(fitted)
         proba, known = np.asarray(proba_group, dtype=float), np.asarray(y_group)
-        at, none = np.arange(len(proba)), np.zeros(len(proba), np.intp)
+        at, code = np.arange(len(proba)), None
         unit = at if keep_whole is None else check_groups(keep_whole, len(at)).codes
-        code = none
         if kind == "proportions":
             score = np.abs(known - proba).max(axis=1)
         else:
             code = known.astype(np.intp)
             score = class_scores(proba, "plain")[at, code]
-        scores = CalibrationScores(score, unit_weights(unit), none, code, unit)
+        scores = CalibrationScores.of_units(score, unit, code=code, sharp=True)
         made._store([fitted], fitted, scores)
         made.method_ = "held-out"
         return made
@@ -375,8 +374,14 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         items, score, fold_item, code, ratio = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
-        unit = data.whole.codes[items]
-        return CalibrationScores(score, unit_weights(unit) * ratio, fold_item, code, unit)
+        return CalibrationScores.of_units(
+            score,
+            data.whole.codes[items],
+            fold=fold_item,
+            code=code,
+            ratio=ratio,
+            sharp=self.method != "split",
+        )
 
     def _spread(self, found: Predictions) -> NDArray[np.float64]:
         """What errors of shares are measured in."""

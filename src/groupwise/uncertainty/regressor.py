@@ -12,7 +12,7 @@ from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import check_totals, group_means, group_totals
 from groupwise.model_selection import Splitter
-from groupwise.uncertainty.base import ConformalMixin, as_given, unit_weights
+from groupwise.uncertainty.base import ConformalMixin, as_given
 from groupwise.uncertainty.held_out import TrainingData, training_data
 from groupwise.uncertainty.quantiles import CalibrationScores
 
@@ -144,8 +144,9 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
             fold_group[groups.names] = fold
         items = np.flatnonzero(fold_group >= 0)
         unit = data.whole.codes[data.groups.first_rows[items]]
-        none = np.zeros(len(items), np.intp)
-        return CalibrationScores(score[items], unit_weights(unit), fold_group[items], none, unit)
+        return CalibrationScores.of_units(
+            score[items], unit, fold=fold_group[items], sharp=self.method != "split"
+        )
 
     def _spread(self, groups: Groups, conformity: str) -> NDArray[np.float64]:
         if conformity == "plain":
