@@ -10,10 +10,10 @@ from groupwise.groups import Groups
 from groupwise.measures import ThresholdTunedClassifier
 from groupwise.proportions import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.transfer import FeatureAugmentationClassifier
-from groupwise.uncertainty.classifier import whole_bounds
 from groupwise.uncertainty.density_ratio import DensityRatio
 from groupwise.uncertainty.held_out import make_folds, training_data
 from groupwise.uncertainty.quantiles import CalibrationScores
+from groupwise.uncertainty.share_intervals import whole_bounds
 from tests.uncertainty.conftest import make_groups
 
 

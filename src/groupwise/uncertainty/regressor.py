@@ -1,6 +1,6 @@
 """Intervals of groups' means and totals that hold the truth as often as they say."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,35 +87,6 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
         self.validation_fraction = validation_fraction
         self.group_column = group_column
         self.random_state = random_state
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        groups: Ids = None,
-        keep_whole: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the estimator, and models of folds to calibrate it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            As the estimator takes it.
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-        keep_whole : array-like of shape (n_rows,), default=None
-            Coarser ids that no fold may divide.
-
-        Returns
-        -------
-        self : ConformalGroupRegressor
-        """
-        self._check_parameters()
-        trial = type(self)(**self.get_params(deep=False))
-        trial._fit_checked(X, y, groups, keep_whole)
-        return self._take_over(trial)
 
     def _fit_checked(
         self, X: MatrixLike, y: ArrayLike, groups: Ids, keep_whole: ArrayLike | None
