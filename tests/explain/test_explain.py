@@ -217,3 +217,30 @@ def test_bad_questions_are_refused(bags):
         explain_rows(model, X, n_permutations=0)
     with pytest.raises(ValueError, match="NaN"):
         explain_rows(model, np.where(X > 1, np.nan, X))
+
+
+@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shap_takes_the_booster(bags, engine, n_classes):
+    shap = pytest.importorskip("shap", reason="shap is not installed: its explainers are not asked")
+    X, y, groups = bags
+    if n_classes == 3:
+        y = np.arange(60)[groups] % 3
+    loss = "presence" if n_classes == 2 else "majority"
+    model = GroupBoostClassifier(loss, engine=engine, n_estimators=5).fit(X, y, groups=groups)
+    found = shap.TreeExplainer(model.booster_)
+    ours = explain_rows(model, X)
+    assert np.allclose(found.shap_values(X), ours.values, atol=1e-5)
+    base = np.asarray(found.expected_value) + model.ensemble_.init_score
+    assert np.allclose(base, ours.base[0], atol=1e-5)
+
+
+def test_a_continued_model_has_several_boosters(bags):
+    X, y, groups = bags
+    model = GroupBoostClassifier("presence", n_estimators=2).fit(X, y, groups=groups)
+    assert model.booster_ is model.ensemble_.parts[0].booster
+    longer = GroupBoostClassifier("presence", n_estimators=2)
+    longer.fit(X, y, groups=groups, init_model=model)
+    with pytest.raises(AttributeError, match="2 boosters"):
+        longer.booster_  # noqa: B018
+    assert explain_rows(longer, X).method == "trees"

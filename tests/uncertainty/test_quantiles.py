@@ -137,6 +137,9 @@ def test_scores_of_classes():
     proba = np.array([[0.2, 0.5, 0.3]])
     assert np.allclose(class_scores(proba, "plain"), [[0.8, 0.5, 0.7]])
     assert np.allclose(class_scores(proba, "adaptive"), [[0.9, 0.25, 0.65]])
+    # 1 - p is 0 for both; the sum of the others tells them apart
+    sure = np.array([[1e-40, 1.0], [1e-60, 1.0]])
+    assert class_scores(sure, "plain")[:, 1].tolist() == [1e-40, 1e-60]
 
 
 def test_spread_of_a_share_by_hand():

@@ -226,8 +226,8 @@ def class_scores(proba: NDArray[Any], conformity: str) -> NDArray[np.float64]:
     >>> class_scores(np.array([0.2, 0.5, 0.3]), "adaptive").round(3).tolist()
     [0.9, 0.25, 0.65]
     """
-    if conformity == "plain":
-        return 1.0 - proba
+    if conformity == "plain":  # the others' sum: 1 - p is 0 long before they are
+        return proba @ (1.0 - np.eye(proba.shape[-1]))
     order = np.argsort(-proba, axis=-1, kind="stable")
     ordered = np.take_along_axis(proba, order, -1)
     mass = np.cumsum(ordered, axis=-1) - 0.5 * ordered
