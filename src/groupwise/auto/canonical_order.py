@@ -39,7 +39,7 @@ def canonical_order(
         Position in the given groups of each group.
     """
     key = _row_key(X, y, domains)
-    least = key[np.lexsort((key, groups.codes))][groups.offsets[:-1]]
+    least = -groups.max(-key)
     position = np.lexsort((groups.sizes, least))
     rank = np.empty(groups.n_groups, dtype=np.intp)
     rank[position] = np.arange(groups.n_groups)

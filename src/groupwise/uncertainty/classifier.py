@@ -105,7 +105,9 @@ class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifi
     1 - alpha for ``"cross"`` and ``"jackknife+"`` (Barber et al. 2021; Vovk 2015). Where several
     groups belong to one coarser unit (``keep_whole``), units are what is exchangeable: each counts
     once, and the promise is of a group of a new unit; rows in groups are treated in the same way
-    (Lee, Barber and Willett 2023; Dunn, Wasserman and Ramdas 2023).
+    (Lee, Barber and Willett 2023; Dunn, Wasserman and Ramdas 2023). ``"split"`` does what is proved
+    of them, which with few units holds far more than it says; the others estimate how alike the
+    items of a unit are.
 
     Nothing can be promised of single rows where only groups have labels:
     :meth:`predict_row_sets` refuses. With fewer groups than 1/alpha only the whole set is honest:
