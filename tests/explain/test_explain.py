@@ -250,3 +250,13 @@ def test_a_continued_model_has_several_boosters(bags):
     with pytest.raises(AttributeError, match="2 boosters"):
         longer.booster_  # noqa: B018
     assert explain_rows(longer, X).method == "trees"
+
+
+def test_many_rows_are_all_explained(bags):
+    X, y, groups = bags
+    model = GroupBoostClassifier("presence", n_estimators=3).fit(X, y, groups=groups)
+    many = np.tile(X, (25, 1))  # more than are looked at to find out what computes the score
+    found = explain_rows(model, many)
+    assert found.method == "trees"
+    assert np.abs(found.score_row - model.decision_function(many)).max() < 1e-6
+    assert np.array_equal(found.values, np.tile(explain_rows(model, X).values, (25, 1)))
