@@ -206,7 +206,8 @@ class BaseGroupBoost(GroupMixin):
                 f"this model has {len(self.ensemble_.parts)} boosters, in ensemble_.parts: each "
                 "fit that continued another has one of its own"
             )
-        return self.ensemble_.parts[0].booster
+        part: Any = self.ensemble_.parts[0]
+        return part.booster
 
     def shap_values(self, X: MatrixLike) -> NDArray[Any]:
         """How much each feature adds to each row's score, by the engine's own tree SHAP.
