@@ -163,6 +163,14 @@ class GroupMixin:
         self.n_groups_ = groups.n_groups
         self._fitted_with_groups = given is not None
 
+    def _take_over(self, fitted: Any) -> Self:
+        """What another of this class has learned: a fit that fails on the way leaves no trace."""
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]  # of the base beside
+        for name, value in vars(fitted).items():
+            if name not in parameters:
+                setattr(self, name, value)
+        return self
+
     def _category_columns(self) -> tuple[int, ...]:
         """Positions of the columns that hold codes of categories, where the table had any."""
         known: CategoryColumns | None = getattr(self, "_categories", None)

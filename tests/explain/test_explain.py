@@ -146,18 +146,24 @@ def test_shares_of_rows_add_up_to_the_groups_answer(model, method, scale, bags):
         assert np.abs(found.base + found.groups.sum(found.share_row) - answer).max() < 1e-6
 
 
-def test_what_has_no_closed_form_is_left_out_row_by_row(bags):
+def test_what_has_no_closed_form_is_asked_row_by_row(bags):
     X, _, groups = bags
     model = fitted(GroupBoostClassifier("presence_lse", n_estimators=10), bags)
     found = explain_groups(model, X, groups)
-    assert found.method == "leave-one-out" and not found.adds_up
+    assert found.method == "first-and-last" and not found.adds_up
     answer = model.predict_groups_proba(X, groups)[:, 1]
+    alone = model.predict_groups_proba(X, np.arange(len(X)))[:, 1]
     for row in (0, 7, 30):
         rest = (groups == groups[row]) & (np.arange(len(X)) != row)
         without = 0.5
         if rest.any():
             without = model.predict_groups_proba(X[rest], groups[rest])[0, 1]
-        assert np.isclose(found.share_row[row], answer[groups[row]] - without)
+        steps = alone[row] - 0.5, answer[groups[row]] - without
+        assert np.isclose(found.share_row[row], np.mean(steps))
+    # of one or two rows these are Shapley's values, which add up
+    small = found.groups.sizes <= 2
+    assert small.any() and not small.all()
+    assert np.allclose((0.5 + found.groups.sum(found.share_row))[small], answer[small])
     order = np.random.RandomState(0).permutation(len(X))
     moved = explain_groups(model, X[order], groups[order])
     assert np.allclose(moved.share_row, found.share_row[order])
@@ -217,3 +223,40 @@ def test_bad_questions_are_refused(bags):
         explain_rows(model, X, n_permutations=0)
     with pytest.raises(ValueError, match="NaN"):
         explain_rows(model, np.where(X > 1, np.nan, X))
+
+
+@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shap_takes_the_booster(bags, engine, n_classes):
+    shap = pytest.importorskip("shap", reason="shap is not installed: its explainers are not asked")
+    X, y, groups = bags
+    if n_classes == 3:
+        y = np.arange(60)[groups] % 3
+    loss = "presence" if n_classes == 2 else "majority"
+    model = GroupBoostClassifier(loss, engine=engine, n_estimators=5).fit(X, y, groups=groups)
+    found = shap.TreeExplainer(model.booster_)
+    ours = explain_rows(model, X)
+    assert np.allclose(found.shap_values(X), ours.values, atol=1e-5)
+    base = np.asarray(found.expected_value) + model.ensemble_.init_score
+    assert np.allclose(base, ours.base[0], atol=1e-5)
+
+
+def test_a_continued_model_has_several_boosters(bags):
+    X, y, groups = bags
+    model = GroupBoostClassifier("presence", n_estimators=2).fit(X, y, groups=groups)
+    assert model.booster_ is model.ensemble_.parts[0].booster
+    longer = GroupBoostClassifier("presence", n_estimators=2)
+    longer.fit(X, y, groups=groups, init_model=model)
+    with pytest.raises(AttributeError, match="2 boosters"):
+        longer.booster_  # noqa: B018
+    assert explain_rows(longer, X).method == "trees"
+
+
+def test_many_rows_are_all_explained(bags):
+    X, y, groups = bags
+    model = GroupBoostClassifier("presence", n_estimators=3).fit(X, y, groups=groups)
+    many = np.tile(X, (25, 1))  # more than are looked at to find out what computes the score
+    found = explain_rows(model, many)
+    assert found.method == "trees"
+    assert np.abs(found.score_row - model.decision_function(many)).max() < 1e-6
+    assert np.array_equal(found.values, np.tile(explain_rows(model, X).values, (25, 1)))

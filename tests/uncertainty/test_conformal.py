@@ -10,10 +10,10 @@ from groupwise.groups import Groups
 from groupwise.measures import ThresholdTunedClassifier
 from groupwise.proportions import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.transfer import FeatureAugmentationClassifier
-from groupwise.uncertainty.classifier import whole_bounds
 from groupwise.uncertainty.density_ratio import DensityRatio
 from groupwise.uncertainty.held_out import make_folds, training_data
 from groupwise.uncertainty.quantiles import CalibrationScores
+from groupwise.uncertainty.share_intervals import whole_bounds
 from tests.uncertainty.conftest import make_groups
 
 
@@ -290,10 +290,10 @@ def test_weights_of_the_density_ratio_put_a_shift_right():
         x_new = rng.normal(loc=1.0, size=(200, 1))
         score, new = (np.abs(rng.normal(size=len(x))) * np.exp(x[:, 0]) for x in (x_pool, x_new))
         ratio = DensityRatio.fit(x_pool, is_target)
-        unit, none = np.arange(400), np.zeros(400, int)
-        known = CalibrationScores(score, ratio.weights(x_pool), none, none, unit)
+        unit = np.arange(400)
+        known = CalibrationScores.of_units(score, unit, ratio=ratio.weights(x_pool))
         weighted.append(known.keeps(new[None], 0.9, ratio.weights(x_new)).mean())
-        known = CalibrationScores(score, np.ones(400), none, none, unit)
+        known = CalibrationScores.of_units(score, unit)
         plainly.append(known.keeps(new[None], 0.9).mean())
     spread = 3.5 * np.std(weighted) / np.sqrt(60)
     assert abs(np.mean(weighted) - 0.9) < spread

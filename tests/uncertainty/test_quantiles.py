@@ -11,12 +11,11 @@ from groupwise.uncertainty.quantiles import (
 )
 
 
-def scores_of(score, unit=None, weight=None, fold=None):
+def scores_of(score, unit=None, ratio=1.0, fold=None, sharp=False):
     score = np.asarray(score, dtype=float)
     unit = np.arange(len(score)) if unit is None else np.asarray(unit)
-    weight = 1.0 / np.bincount(unit)[unit] if weight is None else np.asarray(weight)
-    fold = np.zeros(len(score), int) if fold is None else np.asarray(fold)
-    return CalibrationScores(score, weight, fold, np.zeros(len(score), int), unit)
+    fold = None if fold is None else np.asarray(fold)
+    return CalibrationScores.of_units(score, unit, fold=fold, ratio=np.asarray(ratio), sharp=sharp)
 
 
 @pytest.mark.parametrize("n", [4, 9, 10, 19, 20, 99])
@@ -41,6 +40,52 @@ def test_two_rows_of_a_group_count_as_one_by_hand():
     assert pooled.upper(np.zeros((1, 1)), np.ones((1, 1)), 0.5).tolist() == [4.0]
 
 
+def test_the_share_of_a_new_unit_by_hand():
+    """At or above 4: half of unit 1 and all of unit 2, so (1/4 + 1) / 1.5 of the new one."""
+    score, unit = [1.0, 2.0, 3.0, 4.0, 5.0], [0, 0, 1, 1, 2]
+    sharp, worst = scores_of(score, unit, sharp=True), scores_of(score, unit)
+    new = np.array([[4.0]])
+    for alpha, kept in ((1.5 + 1.25 / 1.5 - 1e-6, True), (1.5 + 1.25 / 1.5 + 1e-6, False)):
+        assert sharp.keeps(new, 1 - alpha / 4).tolist() == [kept]
+        assert worst.keeps(new, 1 - alpha / 4).tolist() == [True]
+        bound = sharp.upper(np.zeros((1, 1)), np.ones((1, 1)), 1 - alpha / 4)
+        assert bound.tolist() == [4.0 if kept else 3.0]
+
+
+def test_the_share_of_a_new_unit_by_brute_force():
+    rng = np.random.RandomState(0)
+    unit = np.concatenate([np.arange(12), rng.randint(12, size=40)])
+    fold, score = unit % 3, rng.normal(size=52).round(1)
+    new, coverage = rng.normal(size=(3, 30)).round(1), 0.8
+    share = np.array(
+        [(score[unit == u, None] >= new[u % 3]).mean(axis=0) for u in range(12)]
+    )  # fmt: skip
+    mass = share.sum(axis=0)
+    own = np.divide((share**2).sum(axis=0), mass, out=np.zeros(30), where=mass > 0)
+    sharp = scores_of(score, unit, fold=fold, sharp=True)
+    assert np.array_equal(sharp.keeps(new, coverage), mass + own > (1 - coverage) * 13 + 1e-9)
+    # an interval ends where values are no longer kept
+    bound = sharp.upper(new, np.ones((3, 30)), coverage)
+    assert sharp.keeps(bound - 0.05 - new, coverage).all()
+    assert not sharp.keeps(bound + 0.05 - new, coverage).any()
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.5, 1.0])
+def test_few_units_of_several_items_hold_what_they_say(alike):
+    """Nine users of five sessions each: the worst case keeps to the strangest of 45."""
+    rng = np.random.RandomState(0)
+    unit, worst, sharp = np.repeat(np.arange(9), 5), [], []
+    for _ in range(800):
+        drawn = np.sqrt(alike) * np.repeat(rng.normal(size=10), 5)
+        drawn += np.sqrt(1 - alike) * rng.normal(size=50)
+        for held, is_sharp in ((worst, False), (sharp, True)):
+            known = scores_of(drawn[:45], unit, sharp=is_sharp)
+            held.append(known.keeps(drawn[None, 45:], 0.9).mean())
+    error = np.std(sharp) / np.sqrt(800)
+    assert abs(np.mean(sharp) - 0.9) < 0.01 + 2 * error
+    assert np.mean(worst) > (0.94 if alike < 1 else 0.9 - 3 * error)
+
+
 def test_each_fold_is_compared_with_its_own_model():
     cross = scores_of([1.0, 2.0, 3.0], fold=[0, 0, 1])
     # at or above 1.5 in the first fold: one; at or above 3.5 in the second: none
@@ -52,9 +97,9 @@ def test_each_fold_is_compared_with_its_own_model():
 
 
 def test_weights_say_how_much_a_unit_counts():
-    even = scores_of(np.arange(10.0), weight=np.full(10, 0.5))
+    even = scores_of(np.arange(10.0), ratio=np.full(10, 0.5))
     assert np.isclose(even.effective_size, 10.0)
-    one = scores_of(np.arange(10.0), weight=[1.0] + [0.0] * 9)
+    one = scores_of(np.arange(10.0), ratio=[1.0] + [0.0] * 9)
     assert np.isclose(one.effective_size, 1.0)
     assert one.keeps(np.array([[0.0, 0.5]]), 0.5).tolist() == [True, False]
 
@@ -92,6 +137,9 @@ def test_scores_of_classes():
     proba = np.array([[0.2, 0.5, 0.3]])
     assert np.allclose(class_scores(proba, "plain"), [[0.8, 0.5, 0.7]])
     assert np.allclose(class_scores(proba, "adaptive"), [[0.9, 0.25, 0.65]])
+    # 1 - p is 0 for both; the sum of the others tells them apart
+    sure = np.array([[1e-40, 1.0], [1e-60, 1.0]])
+    assert class_scores(sure, "plain")[:, 1].tolist() == [1e-40, 1e-60]
 
 
 def test_spread_of_a_share_by_hand():

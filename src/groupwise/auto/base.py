@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 from joblib import effective_n_jobs
@@ -126,14 +126,6 @@ class AutoMixin:
         deadline = None if self.time_limit is None else started + self.time_limit
         limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
         return Workers(kind, problem, splits, seed, store, n_jobs=n_jobs, **limits)
-
-    def _take_over(self, fitted: Any) -> Self:
-        """What another of this class has learned: a fit that fails on the way leaves no trace."""
-        parameters = self.get_params()  # type: ignore[attr-defined]  # of what it is mixed into
-        for name, value in vars(fitted).items():
-            if name not in parameters:
-                setattr(self, name, value)
-        return self
 
     @property
     def leaderboard_(self) -> pd.DataFrame:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from groupwise._typing import Rows
+from groupwise.auto.canonical_order import canonical_order, named_by_place
 from groupwise.auto.ensemble import (
     Answer,
     GroupAverage,
@@ -44,8 +44,6 @@ __all__ = [
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 Ensemble = GroupAverage | ShareAverage | NumberAverage | RowAverage | RowDecision
-
-_BLOCK = 65_536  # rows that are looked at at a time
 
 
 @dataclass(frozen=True)
@@ -100,10 +98,7 @@ class Problem:
 
 
 def in_canonical_order(problem: Problem) -> tuple[Problem, NDArray[np.intp]]:
-    """Rows and groups in an order that depends on what they hold alone.
-
-    Folds are drawn and members fitted in this order: the same data give the same model, whatever
-    the order of rows and the names of groups.
+    """Rows and groups in the order in which folds are drawn and members fitted.
 
     Returns
     -------
@@ -111,37 +106,12 @@ def in_canonical_order(problem: Problem) -> tuple[Problem, NDArray[np.intp]]:
     group : ndarray of shape (n_groups,)
         Position in the given groups of each group.
     """
-    key, groups = _row_key(problem), problem.groups
-    by_key = np.lexsort((key, groups.codes))
-    least = key[by_key][groups.offsets[:-1]]
-    group = np.lexsort((groups.sizes, least))
-    rank = np.empty(groups.n_groups, dtype=np.intp)
-    rank[group] = np.arange(groups.n_groups)
-    order = np.lexsort((key, rank[groups.codes]))
-    ordered = replace(problem, groups=Groups(rank[groups.codes])).take(order)
+    order, group = canonical_order(problem.X, problem.y, problem.groups, problem.domains)
+    ordered = problem.take(order)
+    ordered = replace(ordered, groups=Groups(named_by_place(ordered.groups.codes)))
     if ordered.keep_whole is None:
         return ordered, group
-    first = Groups(ordered.keep_whole).first_rows  # coarse ids by their first group
-    renamed = np.argsort(np.argsort(first))
-    return replace(ordered, keep_whole=Groups(ordered.keep_whole).spread(renamed)), group
-
-
-def _row_key(problem: Problem) -> NDArray[np.float64]:
-    """A number that differs between different rows, almost surely."""
-    X, n_rows = problem.X, problem.n_rows
-    rng = np.random.RandomState(0)
-    direction, gap = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[1])
-    y_row = problem.y.reshape(n_rows, -1).astype(float)
-    key = (y_row * rng.normal(size=y_row.shape[1])).sum(axis=1)
-    if problem.domains is not None:
-        key += rng.normal() * (problem.domains == 0)
-    if issparse(X):
-        return key + np.asarray(X @ direction)
-    for start in range(0, n_rows, _BLOCK):
-        part = X[start : start + _BLOCK]
-        missing = np.isnan(part)
-        key[start : start + _BLOCK] += np.where(missing, gap, part * direction).sum(axis=1)
-    return key
+    return replace(ordered, keep_whole=named_by_place(ordered.keep_whole)), group
 
 
 def labels(score_row: NDArray[Any]) -> NDArray[np.intp]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import MatrixLike, RandomState, Rows
 from groupwise.base import GroupMixin
@@ -25,6 +25,8 @@ __all__ = ["RowContributions", "explain_rows"]
 
 # Rows that are walked through at a time when permuting.
 _BLOCK = 100_000
+# Rows on which it is found out what computes the score.
+_SAMPLE = 2000
 # Contributions that add up this well are the score's.
 _EXACT = 1e-5
 
@@ -133,13 +135,17 @@ def explain_rows(
             background, _ = split_column(
                 background, getattr(estimator, column, None), None, name=name, required=False
             )
-    score = _score(estimator, X)
+    few = np.arange(0, _num_samples(X), 1 + _num_samples(X) // _SAMPLE)
+    asked = _safe_indexing(X, few)
+    score = _score(estimator, asked)
     for owner, scorer in _scorers(estimator):
         rows = check_rows(owner, X)
         compared = rows if background is None else check_rows(owner, background)
-        found = _contributions(scorer, rows, compared)
+        found = _contributions(scorer, check_rows(owner, asked), compared)
         if found is not None and _adds_up(found, score):
-            values, base, method = found
+            if len(few) < rows.shape[0]:
+                found = _contributions(scorer, rows, compared)
+            values, base, method = cast(_Found, found)
             return RowContributions(values, base, _names(owner, X, values.shape[1]), method)
     rng = check_random_state(random_state)
     values, base = _by_permutation(estimator, X, background, n_permutations, rng)

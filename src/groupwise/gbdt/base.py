@@ -199,6 +199,23 @@ class BaseGroupBoost(GroupMixin):
         check_is_fitted(self)
         return self.ensemble_.importances(self.n_features_in_)
 
+    @property
+    def booster_(self) -> Any:
+        """The engine's own booster, for tools that know LightGBM or XGBoost.
+
+        ``shap.TreeExplainer(model.booster_)`` explains the model's scores less the constant
+        ``ensemble_.init_score``, which has no feature. A model that continues another has one per
+        fit, in ``ensemble_.parts``.
+        """
+        check_is_fitted(self)
+        if len(self.ensemble_.parts) != 1:
+            raise AttributeError(
+                f"this model has {len(self.ensemble_.parts)} boosters, in ensemble_.parts: each "
+                "fit that continued another has one of its own"
+            )
+        part: Any = self.ensemble_.parts[0]
+        return part.booster
+
     def shap_values(self, X: MatrixLike) -> NDArray[Any]:
         """How much each feature adds to each row's score, by the engine's own tree SHAP.
 

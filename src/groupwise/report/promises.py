@@ -58,10 +58,7 @@ def held_coverage(folds: list[FoldResult]) -> HeldCoverage | None:
         inside, large = np.empty(len(fold), bool), np.empty(len(fold))
         for number in range(len(units)):
             test, known = fold == number, fold != number
-            none = np.zeros(known.sum(), np.intp)
-            scores = CalibrationScores(
-                score[known], np.ones(len(none)), none, none, np.arange(len(none))
-            )
+            scores = CalibrationScores.of_units(score[known], np.arange(known.sum()))
             inside[test] = scores.keeps(score[test][None], level)
             large[test] = _sizes(scores, classes, test, level)
         held.append(float(inside.mean()))

@@ -1,5 +1,7 @@
 """What the wrappers of this package share: rows on their way to the estimator inside."""
 
+from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise.base import Predictions
 from groupwise.exceptions import UnpromisedWarning, warn_caller
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, check_number, split_column, take_rows_like
@@ -16,7 +19,7 @@ from groupwise.model_selection import Splitter
 from groupwise.uncertainty.held_out import Split, TrainingData, fit_part, make_folds, split_off
 from groupwise.uncertainty.quantiles import CalibrationScores, fewest_units
 
-__all__ = ["ConformalMixin", "WrapperMixin", "as_given", "unit_weights"]
+__all__ = ["ClassifierWrapperMixin", "ConformalMixin", "WrapperMixin", "as_given"]
 
 
 def as_given(X: MatrixLike, rows: Rows) -> Any:
@@ -53,13 +56,46 @@ class WrapperMixin:
         features, _ = split_column(X, self.group_column, None, required=False)
         return as_given(features, rows), encoded
 
-    def _take_over(self, fitted: Any) -> Self:
-        """What another of this class has learned: a fit that fails on the way leaves no trace."""
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]  # of the base
-        for name, value in vars(fitted).items():
-            if name not in parameters:
-                setattr(self, name, value)
-        return self
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        groups: Ids = None,
+        keep_whole: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the estimator, and models of folds to calibrate it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            As the estimator takes it.
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+        keep_whole : array-like of shape (n_rows,), default=None
+            Coarser ids that no fold may divide, for example users who have several sessions each.
+
+        Returns
+        -------
+        self : estimator
+        """
+        return self._fit_trial(X, y, groups, keep_whole)
+
+    def _fit_trial(self, *data: Any) -> Self:
+        """Fit another of this class first: a fit that fails on the way leaves no trace."""
+        self._check_parameters()
+        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # the base's
+        trial._fit_checked(*data)
+        return self._take_over(trial)  # type: ignore[attr-defined]  # of the base
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse values that no data could make sense of."""
+
+    @abstractmethod
+    def _fit_checked(self, *data: Any) -> None:
+        """Fit to data as they were given."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # of what it is mixed into
@@ -68,6 +104,29 @@ class WrapperMixin:
             inner = get_tags(self.estimator).classifier_tags
             tags.classifier_tags.multi_class = inner is None or inner.multi_class
         return tags
+
+
+class ClassifierWrapperMixin(WrapperMixin):
+    """The same around a classifier, which is fitted to codes of the classes."""
+
+    classes_: NDArray[Any]
+
+    def _asked(self, model: Any, X: Any, groups: Groups) -> Predictions:
+        found = model.predictions(X, groups).with_classes(np.arange(len(self.classes_)))
+        return replace(found, classes=self.classes_)
+
+    def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
+        return self._asked(self.estimator_, rows, groups)
+
+    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        found = self._asked(self.estimator_, rows, groups)
+        return found.score_row, found.proba_row
+
+    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._predictions(rows, groups).proba_group
+
+    def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
+        return self._asked(self.estimator_, rows, groups).y_row
 
 
 class ConformalMixin(WrapperMixin):
@@ -164,9 +223,3 @@ class ConformalMixin(WrapperMixin):
             return self.coverage_
         check_number("coverage", coverage, "(0, 1)")
         return float(coverage)
-
-
-def unit_weights(unit: ArrayLike) -> NDArray[np.float64]:
-    """One over the number of items of the same unit."""
-    codes = np.unique(np.asarray(unit), return_inverse=True)[1]
-    return 1.0 / np.bincount(codes)[codes]

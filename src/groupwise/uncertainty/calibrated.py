@@ -1,7 +1,7 @@
 """Group probabilities that mean what they say."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,9 @@ from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.scaling import Scaling
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice, check_labels, check_number, class_codes
+from groupwise.inputs import check_choice, check_labels, check_number
 from groupwise.model_selection import Splitter
-from groupwise.uncertainty.base import WrapperMixin, as_given
+from groupwise.uncertainty.base import ClassifierWrapperMixin, as_given
 from groupwise.uncertainty.held_out import fit_part, make_folds, training_data
 
 __all__ = ["CalibratedGroupClassifier", "IsotonicScaling"]
@@ -59,7 +59,7 @@ class IsotonicScaling:
         return table / table.sum(axis=1, keepdims=True)
 
 
-class CalibratedGroupClassifier(WrapperMixin, BaseGroupClassifier):
+class CalibratedGroupClassifier(ClassifierWrapperMixin, BaseGroupClassifier):
     """Any classifier of groups, its group probabilities put right on groups it had not seen.
 
     Products, maxima and votes of rows make poor probabilities (noisy-or of many rows is near 0 or
@@ -132,35 +132,6 @@ class CalibratedGroupClassifier(WrapperMixin, BaseGroupClassifier):
         if not isinstance(self.cv, Splitter):
             check_number("cv", self.cv, "[2, inf)", whole=True)
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        groups: Ids = None,
-        keep_whole: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the estimator, and models of folds to calibrate it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-        keep_whole : array-like of shape (n_rows,), default=None
-            Coarser ids that no fold may divide.
-
-        Returns
-        -------
-        self : CalibratedGroupClassifier
-        """
-        self._check_parameters()
-        trial = type(self)(**self.get_params(deep=False))
-        trial._fit_checked(X, y, groups, keep_whole)
-        return self._take_over(trial)
-
     def _fit_checked(
         self, X: MatrixLike, y: ArrayLike, groups: Ids, keep_whole: ArrayLike | None
     ) -> None:
@@ -190,26 +161,6 @@ class CalibratedGroupClassifier(WrapperMixin, BaseGroupClassifier):
         self.held_out_proba_ = np.empty_like(proba)
         self.held_out_proba_[data.position] = proba
 
-    def _asked(self, model: Any, X: Any, groups: Groups) -> Predictions:
-        found = model.predictions(X, groups).with_classes(np.arange(len(self.classes_)))
-        return replace(found, classes=self.classes_)
-
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
         found = self._asked(self.estimator_, rows, groups)
         return replace(found, proba_group=self.scaling_.apply(found.proba_group))
-
-    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
-        found = self._asked(self.estimator_, rows, groups)
-        return found.score_row, found.proba_row
-
-    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self._predictions(rows, groups).proba_group
-
-    def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self._asked(self.estimator_, rows, groups).y_row
-
-    def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
-        y_group = predictions.groups.one_per_group(
-            class_codes(y, self.classes_, predictions.groups)
-        )
-        return float(np.mean(predictions.code_group == y_group))

@@ -1,7 +1,6 @@
 """Sets of classes and intervals of shares that hold the truth as often as they say."""
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.base import BaseGroupClassifier, Predictions
-from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
+from groupwise.base import BaseGroupClassifier
+from groupwise.exceptions import GroupsLostWarning, warn_caller
 from groupwise.groups import Groups, show
 from groupwise.inputs import (
     check_choice,
@@ -25,22 +24,20 @@ from groupwise.inputs import (
     split_column,
 )
 from groupwise.model_selection import Splitter
-from groupwise.uncertainty.base import ConformalMixin, as_given, unit_weights
+from groupwise.uncertainty.base import as_given
 from groupwise.uncertainty.density_ratio import DensityRatio
 from groupwise.uncertainty.held_out import TrainingData, training_data
 from groupwise.uncertainty.quantiles import (
     CalibrationScores,
     class_scores,
-    poisson_binomial_spread,
 )
+from groupwise.uncertainty.sets import LABELS, ROWS, SetsMixin
+from groupwise.uncertainty.share_intervals import ShareIntervalsMixin
 
 __all__ = ["ConformalGroupClassifier"]
 
-_LABELS = ("majority", "presence")
-_ROWS = ("measure", "transfer")
 
-
-class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
+class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifier):
     r"""Conformal prediction over whole groups, around any classifier of the library.
 
     Rows of a group resemble each other, so that conformal prediction on rows is too sure of new
@@ -108,7 +105,9 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
     1 - alpha for ``"cross"`` and ``"jackknife+"`` (Barber et al. 2021; Vovk 2015). Where several
     groups belong to one coarser unit (``keep_whole``), units are what is exchangeable: each counts
     once, and the promise is of a group of a new unit; rows in groups are treated in the same way
-    (Lee, Barber and Willett 2023; Dunn, Wasserman and Ramdas 2023).
+    (Lee, Barber and Willett 2023; Dunn, Wasserman and Ramdas 2023). ``"split"`` does what is proved
+    of them, which with few units holds far more than it says; the others estimate how alike the
+    items of a unit are.
 
     Nothing can be promised of single rows where only groups have labels:
     :meth:`predict_row_sets` refuses. With fewer groups than 1/alpha only the whole set is honest:
@@ -193,7 +192,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("kind", self.kind, (*_LABELS, "proportions", *_ROWS))
+        check_choice("kind", self.kind, (*LABELS, "proportions", *ROWS))
         check_flag("per_class", self.per_class)
         check_choice("weighting", self.weighting, ("density_ratio",), none=True)
         if self.per_class and self.kind == "proportions":
@@ -228,10 +227,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         -------
         self : ConformalGroupClassifier
         """
-        self._check_parameters()
-        trial = type(self)(**self.get_params(deep=False))
-        trial._fit_checked(X, y, groups, domains, keep_whole)
-        return self._take_over(trial)
+        return self._fit_trial(X, y, groups, keep_whole, domains)
 
     @classmethod
     def from_held_out(
@@ -266,20 +262,19 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         -------
         clf : ConformalGroupClassifier
         """
-        check_choice("kind", kind, (*_LABELS, "proportions"))
+        check_choice("kind", kind, (*LABELS, "proportions"))
         made = cls(fitted, kind, coverage=coverage)
         made._check_parameters()
         made._adopt(fitted)
         proba, known = np.asarray(proba_group, dtype=float), np.asarray(y_group)
-        at, none = np.arange(len(proba)), np.zeros(len(proba), np.intp)
+        at, code = np.arange(len(proba)), None
         unit = at if keep_whole is None else check_groups(keep_whole, len(at)).codes
-        code = none
         if kind == "proportions":
             score = np.abs(known - proba).max(axis=1)
         else:
             code = known.astype(np.intp)
             score = class_scores(proba, "plain")[at, code]
-        scores = CalibrationScores(score, unit_weights(unit), none, code, unit)
+        scores = CalibrationScores.of_units(score, unit, code=code, sharp=True)
         made._store([fitted], fitted, scores)
         made.method_ = "held-out"
         return made
@@ -299,8 +294,8 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         X: MatrixLike,
         y: ArrayLike,
         groups: Ids,
-        domains: Ids,
         keep_whole: ArrayLike | None,
+        domains: Ids,
     ) -> None:
         X, domains = split_column(
             X, self.domain_column, domains, name="domain", required=self.kind == "transfer"
@@ -357,7 +352,7 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
             asked = _safe_indexing(data.X, rows)
             found = self._asked(model, asked, data.groups_of(rows))
             y_row = data.y[rows]
-            if self.kind_ in _ROWS:
+            if self.kind_ in ROWS:
                 items, y_item, proba = rows, y_row, found.proba_row
             else:
                 items = rows[found.groups.first_rows]
@@ -375,33 +370,14 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         items, score, fold_item, code, ratio = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
-        unit = data.whole.codes[items]
-        return CalibrationScores(score, unit_weights(unit) * ratio, fold_item, code, unit)
-
-    def _spread(self, found: Predictions) -> NDArray[np.float64]:
-        """What errors of shares are measured in."""
-        groups = found.groups
-        # before fit has stored it, the parameter; afterwards what fit was given
-        if getattr(self, "conformity_", self.conformity) == "plain":
-            return np.ones((groups.n_groups, len(self.classes_)))
-        return poisson_binomial_spread(found.proba_row, groups.codes, groups.sizes)
-
-    def _asked(self, model: Any, X: Any, groups: Groups) -> Predictions:
-        found = model.predictions(X, groups).with_classes(np.arange(len(self.classes_)))
-        return replace(found, classes=self.classes_)
-
-    def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
-        return self._asked(self.estimator_, rows, groups)
-
-    def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
-        found = self._predictions(rows, groups)
-        return found.score_row, found.proba_row
-
-    def _answer_groups_only(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self._predictions(rows, groups).proba_group
-
-    def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
-        return self._predictions(rows, groups).y_row
+        return CalibrationScores.of_units(
+            score,
+            data.whole.codes[items],
+            fold=fold_item,
+            code=code,
+            ratio=ratio,
+            sharp=self.method != "split",
+        )
 
     def _promised(self) -> str:
         if self.kind_ == "measure":
@@ -412,129 +388,6 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         if self._per_class:
             return "new groups of each class, drawn as these were"
         return super()._promised()
-
-    def predict_group_sets(
-        self, X: MatrixLike, groups: Ids = None, *, coverage: float | None = None
-    ) -> NDArray[np.bool_]:
-        """Which classes each group may have.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-        coverage : float, default=None
-            Another than that of ``fit``.
-
-        Returns
-        -------
-        inside : ndarray of bool of shape (n_groups, n_classes)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        rows, encoded = self._checked(X, groups, about_groups=True)
-        if self.kind_ not in _LABELS:
-            other = "predict_group_intervals" if self.kind_ == "proportions" else "predict_row_sets"
-            raise GroupDataError(
-                f"kind={self.kind_!r} has no label per group, so there are no sets of them; "
-                f"{other} answers for it"
-            )
-        proba = self._of_folds(rows, encoded, "proba_group")
-        return self._sets(proba, self._answer_groups_only(rows, encoded), coverage, None)
-
-    def predict_row_sets(
-        self, X: MatrixLike, groups: Ids = None, *, coverage: float | None = None
-    ) -> NDArray[np.bool_]:
-        """Which classes each row may have, where rows are labelled (measures, transfer).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-        coverage : float, default=None
-            Another than that of ``fit``.
-
-        Returns
-        -------
-        inside : ndarray of bool of shape (n_rows, n_classes)
-
-        Raises
-        ------
-        GroupDataError
-            Where only groups have labels: how often a row's set holds its label could not be
-            checked on any data, so nothing can be promised.
-        """
-        rows, encoded = self._checked(X, groups)
-        if self.kind_ not in _ROWS:
-            raise GroupDataError(
-                "nothing can be promised of single rows where only groups have labels: no data "
-                "could show how often a row's set holds its label. predict_group_sets and "
-                "predict_group_intervals answer for groups; with labelled rows, kind='measure'"
-            )
-        weight = None if self.density_ratio_ is None else self.density_ratio_.weights(rows)
-        proba = self._of_folds(rows, encoded, "proba_row")
-        answer = self._predictions(rows, encoded).proba_row
-        return self._sets(proba, answer, coverage, weight)
-
-    def predict_group_intervals(
-        self,
-        X: MatrixLike,
-        groups: Ids = None,
-        *,
-        coverage: float | None = None,
-        counts: bool = False,
-    ) -> NDArray[np.float64]:
-        """Lower and upper bound of each class's share in each group, all classes at once.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-        coverage : float, default=None
-            Another than that of ``fit``.
-        counts : bool, default=False
-            Numbers of rows instead of shares.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_groups, n_classes, 2)
-            In the order of ``np.unique(groups)``, columns as in ``classes_``.
-        """
-        rows, encoded = self._checked(X, groups, about_groups=True)
-        if self.kind_ != "proportions":
-            raise GroupDataError(
-                f"intervals are of shares, kind='proportions'; this is kind={self.kind_!r}"
-            )
-        wanted = self._wanted(coverage)
-        found = [self._asked(model, rows, encoded) for model in self.models_]
-        bounds = np.empty((encoded.n_groups, len(self.classes_), 2))
-        for code in range(len(self.classes_)):
-            centre = np.stack([each.proba_group[:, code] for each in found])
-            spread = np.stack([self._spread(each)[:, code] for each in found])
-            bounds[:, code, 1] = self.calibration_.upper(centre, spread, wanted)
-            bounds[:, code, 0] = -self.calibration_.upper(-centre, spread, wanted)
-        bounds = np.clip(bounds, 0.0, 1.0)
-        return whole_bounds(bounds, encoded.sizes) if counts else bounds
-
-    def _of_folds(self, rows: Rows, groups: Groups, what: str) -> NDArray[np.float64]:
-        """Probabilities by the model of each fold, (n_folds, n, n_classes)."""
-        return np.stack([getattr(self._asked(model, rows, groups), what) for model in self.models_])
-
-    def _sets(
-        self,
-        proba: NDArray[Any],
-        answer: NDArray[Any],
-        coverage: float | None,
-        weight: NDArray[Any] | None,
-    ) -> NDArray[np.bool_]:
-        wanted, scores = self._wanted(coverage), class_scores(proba, self.conformity_)
-        inside = np.empty(answer.shape, dtype=bool)
-        for code in range(answer.shape[1]):
-            known = self.calibration_.of_class(code) if self._per_class else self.calibration_
-            inside[:, code] = known.keeps(
-                scores[:, :, code], wanted, 1.0 if weight is None else weight
-            )
-        if self.conformity_ == "adaptive":
-            inside[np.arange(len(answer)), answer.argmax(axis=1)] = True
-        return inside
 
     def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None, domains: Ids = None) -> float:
         """What the estimator's own ``score`` says.
@@ -556,8 +409,8 @@ class ConformalGroupClassifier(ConformalMixin, BaseGroupClassifier):
         features, domains = split_column(X, column, domains, name="domain", required=False)
         rows, encoded = self._checked(features, groups, about_groups=kind != "transfer")
         if self.kind_ == "proportions":
-            shares = check_known_shares(y, encoded, self.classes_)
-            return float(self.estimator_.score(rows, shares, encoded))
+            shares, _ = class_shares(y, encoded, classes=self.classes_)
+            return float(self.estimator_.score(rows, encoded.spread(shares), encoded))
         codes = class_codes(y, self.classes_, encoded)
         if self.kind_ != "transfer":
             return float(self.estimator_.score(rows, codes, encoded))
@@ -574,25 +427,5 @@ def _checked_labels(
         shares = check_shares(estimator, X, y, groups)
         spread = shares.groups.spread(shares.shares_group)
         return shares.X, spread, shares.groups, shares.classes
-    data = check_labels(estimator, X, y, groups, one_label_per_group=kind in _LABELS)
+    data = check_labels(estimator, X, y, groups, one_label_per_group=kind in LABELS)
     return data.X, data.y_row, data.groups, data.classes
-
-
-def check_known_shares(y: ArrayLike, groups: Groups, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Shares of the classes of a fitted model, repeated on the rows."""
-    return groups.spread(class_shares(y, groups, classes=classes)[0])
-
-
-def whole_bounds(bounds: NDArray[np.float64], sizes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Counts inside bounds of shares; where there is none, the one nearest their middle.
-
-    Examples
-    --------
-    >>> whole_bounds(np.array([[[0.21, 0.69]], [[0.21, 0.29]]]), np.array([10, 3])).tolist()
-    [[[3.0, 6.0]], [[1.0, 1.0]]]
-    """
-    of_rows = bounds * sizes[:, None, None]
-    low, high = np.ceil(of_rows[..., 0] - 1e-9), np.floor(of_rows[..., 1] + 1e-9)
-    middle = np.rint(of_rows.mean(axis=-1))
-    empty = low > high
-    return np.stack([np.where(empty, middle, low), np.where(empty, middle, high)], axis=-1)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from groupwise._typing import Rows
+from groupwise.auto.canonical_order import canonical_order, named_by_place
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import check_groups, check_number
@@ -83,39 +83,21 @@ def training_data(
     counted : ndarray of shape (n_rows,), default=None
         ``None``: all rows.
     """
-    whole = None
+    order, position = canonical_order(numbers, y, groups, domains)
+    ordered = Groups(named_by_place(groups.codes[order]))
+    whole = ordered
     if keep_whole is not None:
-        whole = check_groups(keep_whole, groups.n_rows, name="keep_whole").codes
-    key = _row_key(numbers, y)
-    least = key[np.lexsort((key, groups.codes))][groups.offsets[:-1]]
-    position = np.lexsort((groups.sizes, least))
-    rank = np.empty(groups.n_groups, dtype=np.intp)
-    rank[position] = np.arange(groups.n_groups)
-    order = np.lexsort((key, rank[groups.codes]))
-    ordered = Groups(rank[groups.codes][order])
-    if whole is not None:  # coarse ids by their first row
-        coarse = Groups(whole[order])
-        whole_ordered = Groups(coarse.spread(np.argsort(np.argsort(coarse.first_rows))))
+        coarse = check_groups(keep_whole, groups.n_rows, name="keep_whole").codes
+        whole = Groups(named_by_place(coarse[order]))
     return TrainingData(
         X=_safe_indexing(X, order),
         y=y[order],
         groups=ordered,
-        whole=ordered if whole is None else whole_ordered,
+        whole=whole,
         position=position,
         counted=np.ones(len(order), bool) if counted is None else counted[order],
         domains=None if domains is None else domains[order],
     )
-
-
-def _row_key(X: Rows, y: NDArray[Any]) -> NDArray[np.float64]:
-    """A number that differs between different rows, almost surely."""
-    rng = np.random.RandomState(0)
-    direction, gap = rng.normal(size=(2, X.shape[1]))
-    labels = y.reshape(len(y), -1).astype(float)
-    key = (labels * rng.normal(size=labels.shape[1])).sum(axis=1)
-    if issparse(X):
-        return key + np.asarray(X @ direction)
-    return key + np.where(np.isnan(X), gap, X * direction).sum(axis=1)
 
 
 def make_folds(

@@ -12,11 +12,14 @@ from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import check_groups, expecting, split_column
+from groupwise.inputs import check_groups, check_number, expecting, split_column
 from groupwise.inputs.labels import distinct_labels, one_entry_per_row
 from groupwise.model_selection import Splitter, WholeGroupKFold, split_whole_groups
 
 __all__ = ["LabelIssues", "find_label_issues", "rank_label_issues"]
+
+# How often folds are drawn.
+_N_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,9 @@ def find_label_issues(
     keep_whole : array-like of shape (n_rows,), default=None
         Coarser ids that no fold may divide: a user's sessions would vouch for each other.
     cv : int or splitter, default=5
-        A number is that of folds of whole groups, stratified unless ``keep_whole`` is given. A
-        splitter may test a group more than once (``WholeGroupKFold(5, n_repeats=3)``), which makes
-        the list steadier: probabilities are averaged.
+        A number is that of folds of whole groups, stratified unless ``keep_whole`` is given, and
+        drawn three times: probabilities are averaged, which makes the list steadier. A splitter
+        tests every group as often as it likes.
     random_state : int, RandomState instance or None, default=None
         Of the folds.
 
@@ -100,17 +103,22 @@ def find_label_issues(
     if len(classes) < 2:
         raise GroupDataError("y holds one class only: there is no other label a group could have")
     rng = check_random_state(random_state)
-    if isinstance(cv, int) and keep_whole is None:
+    if isinstance(cv, int):
+        check_number("cv", cv, "[2, inf)", whole=True)
         fewest = int(np.bincount(y_group).min())
-        if fewest < 2:
+        stratify = keep_whole is None
+        if stratify and fewest < 2:
             raise GroupDataError(
                 f"class {classes[np.bincount(y_group).argmin()]!r} has one group: no other group "
                 "could vouch for its label"
             )
-        cv = WholeGroupKFold(min(cv, fewest), random_state=rng)
-    splits = split_whole_groups(
-        cv, X, codes, encoded, keep_whole=keep_whole, stratify=False, random_state=rng
-    )
+        cv = WholeGroupKFold(
+            min(cv, fewest) if stratify else cv,
+            n_repeats=_N_REPEATS,
+            stratify=stratify,
+            random_state=rng,
+        )
+    splits = split_whole_groups(cv, X, codes, encoded, keep_whole=keep_whole)
     proba = np.zeros((encoded.n_groups, len(classes)))
     n_tests = np.zeros((encoded.n_groups, 1))
     for train, test in splits:

@@ -40,6 +40,13 @@ class CalibrationScores:
     distribution functions of Dunn, Wasserman and Ramdas (2023) exact. Weights other than 1 per
     unit: Tibshirani et al. (2019).
 
+    The w on the left supposes that all items of the new unit are as strange as this one. That is
+    the worst case, and holds too often where units are few and have several items. With ``sharp``
+    it is w times what units with an item there have there on average,
+    :math:`\sum_u F_u(s)^2 / \sum_u F_u(s)`, where :math:`F_u(s)` is the share of unit u's items
+    at or above s: 1 where a unit's items are alike (or alone), :math:`\alpha + (1 - \alpha)/n`
+    where n of them are independent.
+
     Attributes
     ----------
     score : ndarray of shape (n_items,)
@@ -49,6 +56,9 @@ class CalibrationScores:
     code : ndarray of shape (n_items,)
         Its class.
     unit : ndarray of shape (n_items,)
+    sharp : bool, default=False
+        Whether the new unit's share is estimated: about 1 - alpha, where the worst case proves at
+        least that.
     """
 
     score: NDArray[np.float64]
@@ -56,20 +66,43 @@ class CalibrationScores:
     fold: NDArray[np.intp]
     code: NDArray[np.intp]
     unit: NDArray[np.intp]
+    sharp: bool = False
+
+    @classmethod
+    def of_units(
+        cls,
+        score: NDArray[Any],
+        unit: NDArray[np.intp],
+        *,
+        fold: NDArray[np.intp] | None = None,
+        code: NDArray[np.intp] | None = None,
+        ratio: NDArray[Any] | float = 1.0,
+        sharp: bool = False,
+    ) -> "CalibrationScores":
+        """Items of units that count once each, times a ratio; by default one fold and class."""
+        none, weight = np.zeros(len(score), np.intp), _shares(unit)
+        return cls(
+            score,
+            weight * ratio,
+            none if fold is None else fold,
+            none if code is None else code,
+            unit,
+            sharp and bool(np.any(weight < 1.0)),
+        )
 
     def of_class(self, code: int) -> "CalibrationScores":
         """The items of one class."""
         kept = self.code == code
-        unit = self.unit[kept]
         # a unit's items of this class share its weight again
-        ratio = self.weight[kept] / self._share(self.unit)[kept]
-        return CalibrationScores(
-            self.score[kept], self._share(unit) * ratio, self.fold[kept], self.code[kept], unit
+        ratio = (self.weight / _shares(self.unit))[kept]
+        return self.of_units(
+            self.score[kept],
+            self.unit[kept],
+            fold=self.fold[kept],
+            code=self.code[kept],
+            ratio=ratio,
+            sharp=self.sharp,
         )
-
-    @staticmethod
-    def _share(unit: NDArray[np.intp]) -> NDArray[np.float64]:
-        return 1.0 / np.bincount(unit)[unit] if len(unit) else np.empty(0)
 
     @property
     def n_units(self) -> int:
@@ -95,15 +128,51 @@ class CalibrationScores:
             1 - alpha.
         weight_new : ndarray of shape (n_new,) or float, default=1.0
         """
-        mass = np.zeros(score_new.shape[1])
+        mass, square = np.zeros((2, score_new.shape[1]))
         for fold, new in enumerate(score_new):
-            inside = self.fold == fold
-            order = np.argsort(self.score[inside])
-            ascending = self.score[inside][order]
-            from_here = np.append(np.cumsum(self.weight[inside][order][::-1])[::-1], 0.0)
-            mass += from_here[np.searchsorted(ascending, new, side="left")]
-        total = self.weight.sum() + weight_new
-        return mass + weight_new - (1.0 - coverage) * total > _ROUNDING * total
+            inside = np.flatnonzero(self.fold == fold)
+            order = inside[np.argsort(-self.score[inside])]
+            place = np.searchsorted(-self.score[order], -new, side="right")
+            for total, sums in zip((mass, square), self._sums(order[:, None]), strict=True):
+                total += np.append(0.0, sums)[place]
+        return self._kept(mass, square, coverage, weight_new)
+
+    def _sums(self, order: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums over units of the share at or above an item, and of its square, by weight.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_items, n)
+            Positions of items, the strangest first.
+        """
+        weight = self.weight[order]
+        mass = np.cumsum(weight, axis=0)
+        if not self.sharp:
+            return mass, mass
+        unit = self.unit[order]
+        whole = np.bincount(self.unit, self.weight)[unit]
+        together = np.argsort(unit, axis=0, kind="stable")  # each unit's items, strangest first
+        first = np.flatnonzero(np.diff(np.sort(unit[:, 0]), prepend=-1))
+        running = np.cumsum(np.take_along_axis(weight, together, 0), axis=0)
+        before = np.append(np.zeros_like(running[:1]), running, axis=0)[first]
+        of_unit = np.empty_like(weight)
+        n_items = np.diff([*first, len(order)])
+        np.put_along_axis(of_unit, together, running - np.repeat(before, n_items, axis=0), 0)
+        gain = np.divide((2.0 * of_unit - weight) * weight, whole, where=whole > 0, out=of_unit)
+        return mass, np.cumsum(gain, axis=0)
+
+    def _kept(
+        self,
+        mass: NDArray[Any],
+        square: NDArray[Any],
+        coverage: float,
+        weight_new: NDArray[Any] | float,
+    ) -> NDArray[np.bool_]:
+        """Whether so much at or above an item is enough."""
+        allowed = (1.0 - coverage + _ROUNDING) * (self.weight.sum() + weight_new)
+        share = np.divide(square, mass, out=np.zeros_like(mass), where=mass > 0)
+        # a new item that outweighs all that may be missed is always kept
+        return (mass + share * weight_new > allowed) | (weight_new > allowed)
 
     def upper(
         self,
@@ -125,19 +194,21 @@ class CalibrationScores:
         """
         n_new = centre.shape[1]
         bound = np.full(n_new, np.inf)
-        wanted = (coverage - _ROUNDING) * (self.weight.sum() + 1.0)
-        step = max(1, _BLOCK // max(1, len(self.score)))
+        if self._kept(np.zeros(1), np.zeros(1), coverage, 1.0)[0]:
+            return bound
+        step = max(1, _BLOCK // len(self.score))
         for start in range(0, n_new, step):
             part = slice(start, start + step)
             value = centre[self.fold, part] + self.score[:, None] * spread[self.fold, part]
-            order = np.argsort(value, axis=0)
-            mass = np.cumsum(self.weight[order], axis=0)
-            reached = mass >= wanted
-            found = reached.any(axis=0)
-            first = reached.argmax(axis=0)
-            top = np.take_along_axis(np.take_along_axis(value, order, 0), first[None], 0)[0]
-            bound[part] = np.where(found, top, np.inf)
+            order = np.argsort(-value, axis=0)
+            kept = self._kept(*self._sums(order), coverage, 1.0)
+            bound[part] = np.where(kept, np.take_along_axis(value, order, 0), -np.inf).max(axis=0)
         return bound
+
+
+def _shares(unit: NDArray[np.intp]) -> NDArray[np.float64]:
+    """One over the number of items of the same unit."""
+    return 1.0 / np.bincount(unit)[unit] if len(unit) else np.empty(0)
 
 
 def class_scores(proba: NDArray[Any], conformity: str) -> NDArray[np.float64]:
@@ -155,8 +226,8 @@ def class_scores(proba: NDArray[Any], conformity: str) -> NDArray[np.float64]:
     >>> class_scores(np.array([0.2, 0.5, 0.3]), "adaptive").round(3).tolist()
     [0.9, 0.25, 0.65]
     """
-    if conformity == "plain":
-        return 1.0 - proba
+    if conformity == "plain":  # the others' sum: 1 - p is 0 long before they are
+        return proba @ (1.0 - np.eye(proba.shape[-1]))
     order = np.argsort(-proba, axis=-1, kind="stable")
     ordered = np.take_along_axis(proba, order, -1)
     mass = np.cumsum(ordered, axis=-1) - 0.5 * ordered

@@ -1,6 +1,6 @@
 """Intervals of groups' means and totals that hold the truth as often as they say."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import check_totals, group_means, group_totals
 from groupwise.model_selection import Splitter
-from groupwise.uncertainty.base import ConformalMixin, as_given, unit_weights
+from groupwise.uncertainty.base import ConformalMixin, as_given
 from groupwise.uncertainty.held_out import TrainingData, training_data
 from groupwise.uncertainty.quantiles import CalibrationScores
 
@@ -88,35 +88,6 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        groups: Ids = None,
-        keep_whole: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the estimator, and models of folds to calibrate it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            As the estimator takes it.
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-        keep_whole : array-like of shape (n_rows,), default=None
-            Coarser ids that no fold may divide.
-
-        Returns
-        -------
-        self : ConformalGroupRegressor
-        """
-        self._check_parameters()
-        trial = type(self)(**self.get_params(deep=False))
-        trial._fit_checked(X, y, groups, keep_whole)
-        return self._take_over(trial)
-
     def _fit_checked(
         self, X: MatrixLike, y: ArrayLike, groups: Ids, keep_whole: ArrayLike | None
     ) -> None:
@@ -144,8 +115,9 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
             fold_group[groups.names] = fold
         items = np.flatnonzero(fold_group >= 0)
         unit = data.whole.codes[data.groups.first_rows[items]]
-        none = np.zeros(len(items), np.intp)
-        return CalibrationScores(score[items], unit_weights(unit), fold_group[items], none, unit)
+        return CalibrationScores.of_units(
+            score[items], unit, fold=fold_group[items], sharp=self.method != "split"
+        )
 
     def _spread(self, groups: Groups, conformity: str) -> NDArray[np.float64]:
         if conformity == "plain":
