@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
-from groupwise.exceptions import GroupsLostWarning, warn_caller
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups, show
 from groupwise.inputs import (
     check_choice,
@@ -331,6 +331,8 @@ class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifi
     def _domain_codes(self, domains: Ids, n_rows: int) -> NDArray[np.intp] | None:
         """Codes of the domains, the target's 0; ``None`` where domains play no part."""
         if self.kind != "transfer":
+            if domains is not None:
+                raise GroupDataError(f"domains are for kind='transfer', and kind is {self.kind!r}")
             return None
         if domains is None:
             warn_caller(
