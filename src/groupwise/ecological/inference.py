@@ -6,22 +6,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise.ecological.bounds import count_bounds
 from groupwise.ecological.margins import Margins, check_margins, divide
-from groupwise.ecological.sampler import RateSampler
-from groupwise.exceptions import GroupDataError, warn_caller
+from groupwise.ecological.model import RateModel
+from groupwise.ecological.tables import TableSampler
+from groupwise.exceptions import GroupDataError
 from groupwise.inputs import check_number
 
 __all__ = ["EcologicalInference"]
 
-# Chains side by side; sweeps for a draw that is kept, and for warming up per draw of a chain.
-_CHAINS, _EVERY, _WARM_UP = 4, 4, 2
-# How well chains must agree (the factor of Gelman and Rubin 1992).
-_AGREE = 1.2
+# Chains side by side, and sweeps between draws that are used; steps of scoring, the first
+# whole and the others ever shorter, so that they average; draws without margins for each.
+_CHAINS, _SWEEPS, _WHOLE, _SHORTER, _APART = 20, 3, 25, 35, 20
 
 Array = NDArray[np.float64]
 
@@ -59,8 +58,6 @@ class EcologicalInference(BaseEstimator):
         Shares over all units.
     bounds_ : ndarray of shape (n_units, n_rows, n_columns, 2)
         What is possible at all.
-    r_hat_ : ndarray of shape (n_rows, n_columns)
-        How well the four chains agree on ``district_``; near one if they do.
     row_names_, column_names_ : ndarray
         Columns of the DataFrames, or 0, 1, ...
 
@@ -116,27 +113,24 @@ class EcologicalInference(BaseEstimator):
         check_number("n_draws", self.n_draws, "[40, inf)", whole=True)
         margins = check_margins(rows, columns, sizes)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        covariates = _standardised(covariates, len(margins.rows))
-        sampler = RateSampler(margins, covariates, _CHAINS, np.random.default_rng(seed))
-        n_each = -(-self.n_draws // _CHAINS)
-        draws = np.empty((_CHAINS, n_each, *sampler.counts.shape[1:]), np.float32)
-        for sweep in range(-_WARM_UP * n_each, _EVERY * n_each):
-            sampler.sweep()
-            if sweep >= 0 and sweep % _EVERY == 0:
-                draws[:, sweep // _EVERY] = sampler.counts
-        self._store(margins, draws, np.random.default_rng(seed + 1))
+        rng = np.random.default_rng(seed)
+        sampler = TableSampler(margins, _CHAINS, rng)
+        model = _fitted(sampler, _standardised(covariates, len(margins.rows)))
+        draws = np.empty((-(-self.n_draws // _CHAINS), *sampler.counts.shape), np.float32)
+        for kept in draws:
+            sampler.sweep(*model.draws(_CHAINS, rng), n_sweeps=_SWEEPS)
+            kept[:] = sampler.counts
+        self._store(margins, draws.reshape(-1, *draws.shape[2:]), rng)
         return self
 
     def _store(self, margins: Margins, draws: NDArray[np.float32], rng: np.random.Generator) -> None:
         self.row_names_, self.column_names_ = margins.row_names, margins.column_names
         self.people_ = margins.rows
-        self.counts_ = draws.mean(axis=(0, 1), dtype=float)
+        self.counts_ = draws.mean(axis=0, dtype=float)
         self.cells_ = divide(self.counts_, margins.rows[:, :, None])
         total = margins.rows.sum(axis=0)[:, None]
         self.district_ = divide(self.counts_.sum(axis=0), total)
-        district = divide(draws.sum(axis=2, dtype=float), total)
-        self.r_hat_ = _r_hat(district)
-        self.district_draws_ = district.reshape(-1, *self.district_.shape)
+        self.district_draws_ = divide(draws.sum(axis=1, dtype=float), total)
         low, high = count_bounds(margins)
         self.bounds_ = np.stack([low, high], axis=-1)
         of_row = margins.rows[:, :, None, None]
@@ -147,13 +141,7 @@ class EcologicalInference(BaseEstimator):
             draws += rng.random(draws.shape, dtype=np.float32)
             np.floor(draws, out=draws)
             np.clip(draws, low, high, out=draws)
-        self.draws_ = draws.reshape(-1, *self.counts_.shape)
-        if self.r_hat_.max() > _AGREE:
-            warn_caller(
-                f"the chains disagree (factor {self.r_hat_.max():.2f}): raise n_draws "
-                f"({self.n_draws}), or join categories that few people are in",
-                ConvergenceWarning,
-            )
+        self.draws_ = draws
 
     def intervals(self, coverage: float = 0.9) -> Array:
         """Shares of every unit between which the truth lies with this probability.
@@ -184,6 +172,21 @@ class EcologicalInference(BaseEstimator):
         return pd.DataFrame(columns, index=index).reset_index()
 
 
+def _fitted(sampler: TableSampler, covariates: Array) -> RateModel:
+    """The model at the largest marginal likelihood; the chains end in its distribution."""
+    overall = sampler.counts[0].sum(axis=(0, 1)) / sampler.counts[0].sum()
+    model = RateModel(
+        np.column_stack([np.ones(len(covariates)), covariates]),
+        np.tile(overall @ sampler.contrasts, sampler.n_rows),
+    )
+    for step in range(_WHOLE + _SHORTER):
+        mean, sigma = model.mean, model.sigma
+        z = [sampler.sweep(mean[None], sigma[None], _SWEEPS) for _ in range(2)]
+        apart = sampler.inside(mean, sigma, _APART)
+        model.improve(np.concatenate(z), apart, 1 / max(1, step - _WHOLE))
+    return model
+
+
 def _standardised(covariates: ArrayLike | None, n_units: int) -> Array:
     if covariates is None:
         return np.empty((n_units, 0))
@@ -202,10 +205,3 @@ def _quantiles(draws: NDArray[np.floating], coverage: float) -> tuple[Array, Arr
     low = np.quantile(draws, tail, axis=0, method="lower")
     high = np.quantile(draws, 1 - tail, axis=0, method="higher")
     return low.astype(float), high.astype(float)
-
-
-def _r_hat(draws: Array) -> Array:
-    """Spread over all chains over the spread within them, per cell of (n_chains, n_draws, ...)."""
-    within = draws.var(axis=1, ddof=1).mean(axis=0)
-    between = draws.mean(axis=1).var(axis=0, ddof=1)
-    return np.sqrt(1 + divide(between, np.where(within > 1e-16, within, 0.0)))
