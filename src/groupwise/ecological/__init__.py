@@ -1,4 +1,4 @@
-"""Two margins of many tables are known (who lives in a precinct, how it voted), the cells are not."""
+"""Two margins of many tables are known (who lives in a precinct, how it voted), not the cells."""
 
 from groupwise.ecological.bounds import cell_bounds
 from groupwise.ecological.goodman import GoodmanRegression

@@ -16,7 +16,7 @@ from groupwise.ecological.tables import TableSampler
 from groupwise.exceptions import GroupDataError
 from groupwise.inputs import check_number
 
-__all__ = ["EcologicalInference"]
+__all__ = ["EcologicalInference", "fitted_model"]
 
 # Chains side by side, and sweeps between draws that are used; steps of scoring, the first
 # whole and the others ever shorter, so that they average; draws without margins for each.
@@ -112,10 +112,11 @@ class EcologicalInference(BaseEstimator):
         """
         check_number("n_draws", self.n_draws, "[40, inf)", whole=True)
         margins = check_margins(rows, columns, sizes)
+        _check_people(margins)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
         sampler = TableSampler(margins, _CHAINS, rng)
-        model = _fitted(sampler, _standardised(covariates, len(margins.rows)))
+        model = fitted_model(sampler, _standardised(covariates, len(margins.rows)))
         draws = np.empty((-(-self.n_draws // _CHAINS), *sampler.counts.shape), np.float32)
         for kept in draws:
             sampler.sweep(*model.draws(_CHAINS, rng), n_sweeps=_SWEEPS)
@@ -123,7 +124,9 @@ class EcologicalInference(BaseEstimator):
         self._store(margins, draws.reshape(-1, *draws.shape[2:]), rng)
         return self
 
-    def _store(self, margins: Margins, draws: NDArray[np.float32], rng: np.random.Generator) -> None:
+    def _store(
+        self, margins: Margins, draws: NDArray[np.float32], rng: np.random.Generator
+    ) -> None:
         self.row_names_, self.column_names_ = margins.row_names, margins.column_names
         self.people_ = margins.rows
         self.counts_ = draws.mean(axis=0, dtype=float)
@@ -152,15 +155,13 @@ class EcologicalInference(BaseEstimator):
             Inside ``bounds_``.
         """
         check_is_fitted(self)
-        low, high = _quantiles(self.draws_, coverage)
-        of_row = self.people_[:, :, None]
-        ends = np.stack([divide(low, of_row), divide(high, of_row)], axis=-1)
+        ends = divide(_quantiles(self.draws_, coverage), self.people_[:, :, None, None])
         return np.clip(ends, self.bounds_[..., :1], self.bounds_[..., 1:])
 
     def district_intervals(self, coverage: float = 0.9) -> Array:
         """The same of ``district_``, (n_rows, n_columns, 2)."""
         check_is_fitted(self)
-        return np.stack(_quantiles(self.district_draws_, coverage), axis=-1)
+        return _quantiles(self.district_draws_, coverage)
 
     def summary(self, coverage: float = 0.9) -> pd.DataFrame:
         """One line per cell of the district: its share, and between what it lies."""
@@ -172,7 +173,7 @@ class EcologicalInference(BaseEstimator):
         return pd.DataFrame(columns, index=index).reset_index()
 
 
-def _fitted(sampler: TableSampler, covariates: Array) -> RateModel:
+def fitted_model(sampler: TableSampler, covariates: Array) -> RateModel:
     """The model at the largest marginal likelihood; the chains end in its distribution."""
     overall = sampler.counts[0].sum(axis=(0, 1)) / sampler.counts[0].sum()
     model = RateModel(
@@ -187,6 +188,16 @@ def _fitted(sampler: TableSampler, covariates: Array) -> RateModel:
     return model
 
 
+def _check_people(margins: Margins) -> None:
+    for what, table, names in (
+        ("row", margins.rows, margins.row_names),
+        ("column", margins.columns, margins.column_names),
+    ):
+        empty = np.flatnonzero(table.sum(axis=0) == 0)
+        if len(empty):
+            raise GroupDataError(f"{what} {names[empty[0]]} has nobody in any unit: leave it out")
+
+
 def _standardised(covariates: ArrayLike | None, n_units: int) -> Array:
     if covariates is None:
         return np.empty((n_units, 0))
@@ -199,9 +210,9 @@ def _standardised(covariates: ArrayLike | None, n_units: int) -> Array:
     return divide(table - table.mean(axis=0), table.std(axis=0)[None])
 
 
-def _quantiles(draws: NDArray[np.floating], coverage: float) -> tuple[Array, Array]:
+def _quantiles(draws: NDArray[np.floating], coverage: float) -> Array:
     check_number("coverage", coverage, "(0, 1)")
     tail = (1 - coverage) / 2
     low = np.quantile(draws, tail, axis=0, method="lower")
     high = np.quantile(draws, 1 - tail, axis=0, method="higher")
-    return low.astype(float), high.astype(float)
+    return np.stack([low, high], axis=-1).astype(float)

@@ -1,11 +1,11 @@
 """The truncated normal model of the rates of all units, fitted by their marginal likelihood.
 
-z_i ~ N(w_i Gamma, Sigma), Sigma = exp(A) with A a symmetric matrix, so that any A will do, given that the
-table lies inside the simplices (:mod:`groupwise.ecological.tables`). The score of a unit is the mean
-score of the normal density over draws of z_i given the margins, less its mean over draws that know
-no margins (Fisher's identity, for the density and for its constant); the sum of outer products of these
-scores estimates the information (Berndt et al. 1974). Steps of scoring with fresh draws go to the
-maximum; the inverse information is the uncertainty that is left.
+z_i ~ N(w_i Gamma, Sigma), Sigma = exp(A) with A a symmetric matrix, so that any A will do, given that
+the table lies inside the simplices (:mod:`groupwise.ecological.tables`). The score of a unit is the
+mean score of the normal density over draws of z_i given the margins, less its mean over draws that
+know no margins (Fisher's identity, for the density and for its constant); the sum of outer products
+of these scores, from two halves of the draws, estimates the information (Berndt et al. 1974). Steps
+of scoring with fresh draws go to the maximum; the inverse information is the uncertainty left.
 """
 
 import numpy as np
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 __all__ = ["RateModel"]
 
-# Prior, in rates: they scatter by about 0.1 (e times more or less at one standard deviation); their
+# Prior, in rates: they scatter by about 0.1 (exp(1/2) times more or less at one standard
+# deviation); two rates are tied by a correlation whose Fisher transform is N(0, 0.5^2), as King's (1997); their
 # mean lies within 0.5 or so of the district's shares, slopes of standardised covariates within 0.1.
 # A rate that scatters by s has a contrast of two columns that scatters by s sqrt(2).
-_LOG_VARIANCE, _WIDTH = np.log(2 * 0.1**2), 1.0
+_LOG_VARIANCE, _WIDTH, _TIED = np.log(2 * 0.1**2), 1.0, 0.5
 _MEAN, _SLOPE = 0.5 * np.sqrt(2), 0.1 * np.sqrt(2)
 # The longest step of an entry of A, and of one of Gamma.
 _LONGEST, _LONGEST_MEAN = 0.5, 0.1
@@ -52,9 +53,9 @@ class RateModel:
         self.vectors = np.eye(self.dim)
         self.upper = np.triu_indices(self.dim)
         sd = np.r_[_MEAN, np.full(design.shape[1] - 1, _SLOPE)]
-        twice = np.where(self.upper[0] == self.upper[1], 1.0, 2.0)
-        self.prior_precision = np.r_[np.repeat(1 / sd**2, self.dim), twice / _WIDTH**2]
-        self.information = np.diag(self.prior_precision)
+        spread = np.where(self.upper[0] == self.upper[1], _WIDTH, _TIED)
+        self.prior_precision = np.r_[np.repeat(1 / sd**2, self.dim), 1 / spread**2]
+        self.seen = np.zeros((len(self.prior_precision), len(self.prior_precision)))
 
     @property
     def mean(self) -> Array:
@@ -78,19 +79,32 @@ class RateModel:
         rate : float
             Part of the step that is taken, and weight of these draws in the information.
         """
-        score, of_constant = self._scores(*self._moments(z)), self._moments(apart)
-        total = (score - self._scores(*of_constant)).sum(axis=0) + self._prior_score()
+        halves = [self._scores(*self._moments(half)) for half in (z[::2], z[1::2])]
+        of_constant = self._moments(apart)
+        total = 0.5 * (halves[0] + halves[1]) - self._scores(*of_constant)
         # single units have too few draws of their own to tell the constant's score
-        score = score - self._scores(*(each.mean(axis=0, keepdims=True) for each in of_constant))
-        seen = score.T @ score + np.diag(self.prior_precision)
-        self.information += rate * (seen - self.information)
-        step = rate * np.linalg.solve(self.information, total)
+        common = self._scores(*(each.mean(axis=0, keepdims=True) for each in of_constant))
+        cross = (halves[0] - common).T @ (halves[1] - common)
+        self.seen += rate * (0.5 * (cross + cross.T) - self.seen)
+        step = np.linalg.solve(self.information, total.sum(axis=0) + self._prior_score())
+        step *= rate
         cut = self.coefficients.size
         longest = np.abs(step[:cut]).max() / _LONGEST_MEAN, np.abs(step[cut:]).max() / _LONGEST
         self.coefficients, self.values, self.vectors = self._moved(step / max(1.0, *longest))
 
+    @property
+    def information(self) -> Array:
+        """What the margins say of the parameters, and the prior.
+
+        The two halves of the draws have errors of their own, so that their product is unbiased
+        but can have negative eigenvalues, which count as zero.
+        """
+        values, vectors = np.linalg.eigh(self.seen)
+        seen = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        return np.asarray(seen + np.diag(self.prior_precision))
+
     def draws(self, n_draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Means (n_draws, n_units, dim) and Sigmas (n_draws, dim, dim), as uncertain as they are."""
+        """Means (n_draws, n_units, dim) and Sigmas (n_draws, dim, dim), as uncertain as known."""
         root = np.linalg.cholesky(self.information)
         steps = np.linalg.solve(root.T, rng.standard_normal((len(root), n_draws))).T
         drawn = [self._moved(step) for step in steps]

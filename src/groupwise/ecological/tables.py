@@ -1,7 +1,7 @@
 """Draws of all units' tables, given their margins and the model of their rates.
 
-Written without the redundant last column (orthonormal contrasts H of the columns, rate = 1/C + H z),
-the rates of unit i, z_i in R^D with D = n_rows (n_columns - 1), are
+Written without the redundant column (orthonormal contrasts H of the columns, rate = 1/C + H z), the
+rates of unit i, z_i in R^D with D = n_rows (n_columns - 1), are
 
     z_i ~ N(m_i, Sigma),    q_i ~ N(z_i, V_i),    q_i inside the simplices,
 
@@ -100,7 +100,7 @@ class TableSampler:
         sigma : ndarray of shape (n_chains or 1, dim, dim)
         n_sweeps : int, default=1
         """
-        precision = np.linalg.inv(sigma[:, None] + self.noise)
+        precision: Array = np.linalg.inv(sigma[:, None] + self.noise).astype(float)
         pull = _times(precision, self._rates() - mean)
         for _ in range(n_sweeps):
             self._move_people(pull, precision)
@@ -143,12 +143,12 @@ class TableSampler:
         return np.clip(mean + sd * np.where(flip, -x, x), low, high)
 
     def _noisy(self, z: Array, scale: Array) -> Array:
-        """q given z: shares among finitely many people."""
+        """Draw q given z: shares among finitely many people."""
         normal = self.rng.standard_normal(z.shape).reshape(*z.shape[:-1], self.n_rows, -1)
         return np.asarray(z + (scale[..., None] * (normal @ self.noise_root.T)).reshape(z.shape))
 
     def _latent(self, mean: Array, sigma: Array, precision: Array) -> Array:
-        """z given q: a draw from the model, moved by how far its q is off."""
+        """Draw z given q: a draw from the model, moved by how far its q is off."""
         q = self._rates()
         root = np.linalg.cholesky(sigma)
         z = mean + self.rng.standard_normal(q.shape) @ root.transpose(0, 2, 1)
