@@ -232,6 +232,8 @@ METHODS: tuple[Method, ...] = (
     Method("proportions", "kernel-counts", "groupwise.proportions:KernelCountClassifier",
            "likelihood of the counts with a kernel; settings chosen inside, on whole groups",
            max_rows=1000),
+    Method("proportions", "linear-counts", "groupwise.proportions:LinearCountClassifier",
+           "likelihood of the counts, linear; penalty chosen inside, on whole groups"),
     Method("proportions", "knn", "groupwise.proportions:KNNAOCClassifier",
            "AOC-kNN, Musicant, Christensen and Olson 2007", search={"n_neighbors": (5, 15)},
            max_rows=50_000),

@@ -1,11 +1,12 @@
 """The truncated normal model of the rates of all units, fitted by their marginal likelihood.
 
-z_i ~ N(w_i Gamma, Sigma), Sigma = exp(A) with A a symmetric matrix, so that any A will do, given that
-the table lies inside the simplices (:mod:`groupwise.ecological.tables`). The score of a unit is the
-mean score of the normal density over draws of z_i given the margins, less its mean over draws that
-know no margins (Fisher's identity, for the density and for its constant); the sum of outer products
-of these scores, from two halves of the draws, estimates the information (Berndt et al. 1974). Steps
-of scoring with fresh draws go to the maximum; the inverse information is the uncertainty left.
+z_i ~ N(w_i Gamma, Sigma), Sigma = exp(A) with A a symmetric matrix, so that any A will do, given
+that the table lies inside the simplices (:mod:`groupwise.ecological.tables`). The score of a unit
+is the mean score of the normal density over draws of z_i given the margins, less its mean over
+draws that know no margins (Fisher's identity, for the density and for its constant); the sum of
+outer products of these scores, from two halves of the draws, estimates the information (Berndt et
+al. 1974). Steps of scoring with fresh draws go to the maximum; the inverse information is the
+uncertainty that is left.
 """
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 __all__ = ["RateModel"]
 
 # Prior, in rates: they scatter by about 0.1 (exp(1/2) times more or less at one standard
-# deviation); two rates are tied by a correlation whose Fisher transform is N(0, 0.5^2), as King's (1997); their
-# mean lies within 0.5 or so of the district's shares, slopes of standardised covariates within 0.1.
-# A rate that scatters by s has a contrast of two columns that scatters by s sqrt(2).
+# deviation); two rates are tied by a correlation whose Fisher transform is N(0, 0.5^2), as King's
+# (1997); their mean lies within 0.5 or so of the district's shares, slopes of standardised
+# covariates within 0.1. A rate that scatters by s has a contrast of two columns that scatters by
+# s sqrt(2).
 _LOG_VARIANCE, _WIDTH, _TIED = np.log(2 * 0.1**2), 1.0, 0.5
 _MEAN, _SLOPE = 0.5 * np.sqrt(2), 0.1 * np.sqrt(2)
 # The longest step of an entry of A, and of one of Gamma.

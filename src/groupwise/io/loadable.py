@@ -93,6 +93,7 @@ OWN = {
     "groupwise.proportions.kernel_count": "KernelCountClassifier",
     "groupwise.proportions.knn": "KNNAOCClassifier",
     "groupwise.proportions.laplacian_mean_map": "LaplacianMeanMapClassifier",
+    "groupwise.proportions.linear_count": "LinearCountClassifier",
     "groupwise.proportions.manifold.classifier": "ManifoldAOCClassifier",
     "groupwise.proportions.manifold.classifier_cv": "ManifoldAOCClassifierCV",
     "groupwise.proportions.manifold.problem": "Expansion FeatureModel",

@@ -9,6 +9,7 @@ from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRe
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
+from groupwise.proportions.linear_count import LinearCountClassifier
 from groupwise.proportions.manifold import (
     ManifoldAOCClassifier,
     ManifoldAOCClassifierCV,
@@ -27,6 +28,7 @@ __all__ = [
     "KNNAOCClassifier",
     "KernelCountClassifier",
     "LaplacianMeanMapClassifier",
+    "LinearCountClassifier",
     "MLPAOCClassifier",
     "ManifoldAOCClassifier",
     "ManifoldAOCClassifierCV",
