@@ -45,6 +45,7 @@ OWN = {
     "groupwise.losses.majority": "MajorityLoss",
     "groupwise.losses.ordinal": "OrdinalLoss",
     "groupwise.losses.presence": "NoisyOrLoss SmoothMaxLoss",
+    "groupwise.losses.exact_counts": "ExactCountLoss",
     "groupwise.losses.proportions": "CountLikelihoodLoss ShareLoss",
     "groupwise.losses.quantile": "GroupQuantileLoss",
     "groupwise.losses.regression": "GroupMeanLoss",
