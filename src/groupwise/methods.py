@@ -234,6 +234,8 @@ METHODS: tuple[Method, ...] = (
            max_rows=1000),
     Method("proportions", "linear-counts", "groupwise.proportions:LinearCountClassifier",
            "likelihood of the counts, linear; penalty chosen inside, on whole groups"),
+    Method("proportions", "decode-refit", "groupwise.proportions:DecodeRefitClassifier",
+           "mean map, then labels with the counts and trees in turn (as Patrini et al. 2014)"),
     Method("proportions", "knn", "groupwise.proportions:KNNAOCClassifier",
            "AOC-kNN, Musicant, Christensen and Olson 2007", search={"n_neighbors": (5, 15)},
            max_rows=50_000),

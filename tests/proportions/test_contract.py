@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise.datasets.aggregates import make_aggregates
 from groupwise.exceptions import EqualSharesWarning
 from groupwise.proportions import (
     AlternatingMeanMapClassifier,
+    DecodeRefitClassifier,
     EasyLLPClassifier,
     GraphAOCClassifier,
     GroupMeansClassifier,
@@ -43,6 +45,7 @@ CLASSIFIERS = [
     MeanMapClassifier(),
     LaplacianMeanMapClassifier(),
     AlternatingMeanMapClassifier(),
+    DecodeRefitClassifier(LogisticRegression(max_iter=1000), max_iter=2),
     EasyLLPClassifier(),
     GraphAOCClassifier(),
     GroupMeansClassifier(),

@@ -88,6 +88,7 @@ OWN = {
     "groupwise.presence.stumps": "StumpSum Stumps",
     "groupwise.presence.vote": "GroupVoteClassifier",
     "groupwise.proportions.alternating_mean_map": "AlternatingMeanMapClassifier",
+    "groupwise.proportions.decode_refit": "DecodeRefitClassifier",
     "groupwise.proportions.easy_llp": "EasyLLPClassifier",
     "groupwise.proportions.graph": "GraphAOCClassifier",
     "groupwise.proportions.group_means": "GroupMeansClassifier GroupMeansRegressor",

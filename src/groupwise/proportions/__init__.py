@@ -3,6 +3,7 @@
 from groupwise.proportions.alternating_mean_map import AlternatingMeanMapClassifier
 from groupwise.proportions.broadcast import broadcast
 from groupwise.proportions.decode import decode_counts
+from groupwise.proportions.decode_refit import DecodeRefitClassifier
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
 from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRegressor
@@ -21,6 +22,7 @@ from groupwise.proportions.svm import SVMAOCClassifier
 
 __all__ = [
     "AlternatingMeanMapClassifier",
+    "DecodeRefitClassifier",
     "EasyLLPClassifier",
     "GraphAOCClassifier",
     "GroupMeansClassifier",
