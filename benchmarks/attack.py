@@ -39,7 +39,11 @@ from groupwise import (
 )
 from groupwise.cli.console import visible
 from groupwise.exceptions import GroupDataError
-from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
+from groupwise.gbdt import (
+    GroupBoostClassifier,
+    GroupBoostMultilabelClassifier,
+    GroupBoostRegressor,
+)
 from groupwise.io import ModelFileError, load_model, save_model
 from groupwise.jobs import Result
 from groupwise.measures import BoostedRowsClassifier
@@ -350,6 +354,7 @@ def settings():
         GroupBoostClassifier("presence", n_estimators=4, trees=trees, engine="xgboost"),
         GroupBoostRegressor("total", n_estimators=4, trees=trees, engine="xgboost"),
         GroupBoostClassifier(n_estimators=4, trees=trees, early_stopping=True),
+        GroupBoostMultilabelClassifier(n_estimators=4, trees=trees),
         KernelCountClassifier(goal="transduction", alphas=(0.1,), cv=2, widths=(1.0,), rhos=(1.0,)),
         GroupStatisticsClassifier(),
         NaiveGroupClassifier(),

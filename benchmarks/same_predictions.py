@@ -441,6 +441,9 @@ PROPORTIONS = [
     ("laplacian mean map", lambda: proportions.LaplacianMeanMapClassifier(), COUNTS),
     ("laplacian mean map, 3 classes", lambda: proportions.LaplacianMeanMapClassifier(
         graph_weight=10.0, n_components=40, random_state=0), COUNTS3),
+    ("linear counts", lambda: proportions.LinearCountClassifier(random_state=0), COUNTS),
+    ("linear counts, 3 classes", lambda: proportions.LinearCountClassifier((1.0,)), COUNTS3),
+    ("decode and refit", lambda: proportions.DecodeRefitClassifier(random_state=0), COUNTS),
     ("easy llp", lambda: proportions.EasyLLPClassifier(), COUNTS),
     ("easy llp, 3 classes", lambda: proportions.EasyLLPClassifier(0.1, width=0.5), COUNTS3),
 ]  # fmt: skip

@@ -26,6 +26,7 @@ LOSSES = [
     ("presence_lse", 2, 0.0),
     ("proportions", 2, 0.0),
     ("proportions", 3, 0.0),
+    ("proportions_exact", 3, 0.0),
     ("proportions_squared", 2, 0.0),
     ("proportions_squared", 3, 0.0),
 ]

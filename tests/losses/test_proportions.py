@@ -127,14 +127,14 @@ def test_tilt_classes_hits_the_counts(scale):
 
 def test_relative_entropy_of_two_classes_is_the_exponent():
     """For two classes the multi-class form is the bracket of the saddlepoint formula."""
-    from groupwise.losses.proportions import _RelativeEntropy
+    from groupwise.losses.proportions import RelativeEntropy
 
     rng = np.random.default_rng(4)
     groups = Groups(np.repeat([0, 1, 2], [4, 9, 30]))
     share = groups.mean(np.eye(2)[rng.integers(0, 2, 43)])
     score = rng.normal(size=43)
     count = share * groups.sizes[:, None]
-    bound = _RelativeEntropy(count, groups, None)
+    bound = RelativeEntropy(count, groups, None)
     two = np.column_stack([np.zeros(43), score])
     sums = PoissonBinomial(count[:, 1], GroupedLayout(groups))
     exponent = sums._exponent(score, tilt(score, count[:, 1], GroupedLayout(groups))[0])

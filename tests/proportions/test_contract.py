@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise.datasets.aggregates import make_aggregates
 from groupwise.exceptions import EqualSharesWarning
 from groupwise.proportions import (
     AlternatingMeanMapClassifier,
+    DecodeRefitClassifier,
     EasyLLPClassifier,
     GraphAOCClassifier,
     GroupMeansClassifier,
@@ -20,6 +22,7 @@ from groupwise.proportions import (
     KernelCountClassifier,
     KNNAOCClassifier,
     LaplacianMeanMapClassifier,
+    LinearCountClassifier,
     ManifoldAOCClassifier,
     ManifoldAOCClassifierCV,
     ManifoldAOCRegressor,
@@ -38,9 +41,11 @@ CLASSIFIERS = [
     KNNAOCClassifier(),
     SVMAOCClassifier(n_restarts=1),
     KernelCountClassifier(alphas=(0.1,), cv=2, widths=(1.0,), rhos=(0.0,)),
+    LinearCountClassifier((1.0,)),
     MeanMapClassifier(),
     LaplacianMeanMapClassifier(),
     AlternatingMeanMapClassifier(),
+    DecodeRefitClassifier(LogisticRegression(max_iter=1000), max_iter=2),
     EasyLLPClassifier(),
     GraphAOCClassifier(),
     GroupMeansClassifier(),

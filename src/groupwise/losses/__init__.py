@@ -1,6 +1,7 @@
 """Group losses: functions of the rows' scores that know nothing of any learner."""
 
 from groupwise.losses.base import LOSSES, AdditiveLoss, BoundLoss, GroupLoss, get_loss
+from groupwise.losses.exact_counts import ExactCountLoss
 from groupwise.losses.layout import Communicator
 from groupwise.losses.majority import MajorityLoss, SessionLoss
 from groupwise.losses.ordinal import OrdinalLoss
@@ -28,6 +29,7 @@ __all__ = [
     "Communicator",
     "CountLikelihoodLoss",
     "CoxLoss",
+    "ExactCountLoss",
     "GroupLoss",
     "GroupMeanLoss",
     "GroupQuantileLoss",

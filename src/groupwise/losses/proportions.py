@@ -15,7 +15,7 @@ from groupwise.losses.poisson_binomial import PoissonBinomial
 from groupwise.losses.tilting import tilt_classes
 from groupwise.rules import Rule
 
-__all__ = ["CountLikelihoodLoss", "ShareLoss"]
+__all__ = ["CountLikelihoodLoss", "RelativeEntropy", "ShareLoss", "counts_of_shares"]
 
 
 class CountLikelihoodLoss(GroupLoss, name="proportions"):
@@ -32,7 +32,8 @@ class CountLikelihoodLoss(GroupLoss, name="proportions"):
     .. math:: \ell(s) = \sum_i w_i \min_Q \Big\{ \sum_j KL(Q_j \| p_{ij}) :
               \sum_j Q_{jk} = c_{ik} \Big\} ,
 
-    which is the saddlepoint approximation without its factor (of the order of log m). Its gradient
+    which is the saddlepoint approximation without its factor (of the order of log m);
+    :class:`ExactCountLoss` has the table where it is small. Its gradient
     is :math:`p_{ij} - Q_{ij}` by the envelope theorem. The form is ours.
 
     A group of one row gives logistic regression, for any number of classes.
@@ -61,7 +62,7 @@ class CountLikelihoodLoss(GroupLoss, name="proportions"):
     def _check_targets(
         self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> None:
-        counts = _whole_counts(target_group, groups)
+        counts = counts_of_shares(target_group, groups)
         if n_classes > 2:
             _check_totals(counts, groups)
         if weight_row is not None:
@@ -75,15 +76,15 @@ class CountLikelihoodLoss(GroupLoss, name="proportions"):
     def _bind(
         self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights
     ) -> BoundLoss:
-        count_group = _whole_counts(target_group, groups)
-        kind = _CountLikelihood if n_classes == 2 else _RelativeEntropy
+        count_group = counts_of_shares(target_group, groups)
+        kind = _CountLikelihood if n_classes == 2 else RelativeEntropy
         return kind(count_group, groups, weight_row)
 
     def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         return groups.mean(self.proba(score_row))
 
 
-def _whole_counts(share_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
+def counts_of_shares(share_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
     """Counts from shares that may be rounded to two decimals."""
     counts = share_group * groups.sizes[:, None]
     whole = np.rint(counts)
@@ -127,7 +128,9 @@ class _CountLikelihood(BoundLoss):
         return gradient, curvature
 
 
-class _RelativeEntropy(AdditiveLoss):
+class RelativeEntropy(AdditiveLoss):
+    """Of row distributions that add up to the counts of several classes."""
+
     def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(groups, weight_row)
         self.count_group = np.ascontiguousarray(count_group[self.layout.group_codes].T)

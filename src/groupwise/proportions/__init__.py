@@ -3,12 +3,14 @@
 from groupwise.proportions.alternating_mean_map import AlternatingMeanMapClassifier
 from groupwise.proportions.broadcast import broadcast
 from groupwise.proportions.decode import decode_counts
+from groupwise.proportions.decode_refit import DecodeRefitClassifier
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
 from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
+from groupwise.proportions.linear_count import LinearCountClassifier
 from groupwise.proportions.manifold import (
     ManifoldAOCClassifier,
     ManifoldAOCClassifierCV,
@@ -20,6 +22,7 @@ from groupwise.proportions.svm import SVMAOCClassifier
 
 __all__ = [
     "AlternatingMeanMapClassifier",
+    "DecodeRefitClassifier",
     "EasyLLPClassifier",
     "GraphAOCClassifier",
     "GroupMeansClassifier",
@@ -27,6 +30,7 @@ __all__ = [
     "KNNAOCClassifier",
     "KernelCountClassifier",
     "LaplacianMeanMapClassifier",
+    "LinearCountClassifier",
     "MLPAOCClassifier",
     "ManifoldAOCClassifier",
     "ManifoldAOCClassifierCV",

@@ -6,16 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from groupwise._typing import Rows
 from groupwise.groups import Groups
 from groupwise.inputs import ShareRows, whole_counts
 from groupwise.kernels import FeaturePath, LandmarkFeatures, fit_kernel
 from groupwise.kernels.deformed import Whitening
+from groupwise.losses.base import BoundLoss
 from groupwise.losses.proportions import CountLikelihoodLoss
 from groupwise.proportions.manifold import ManifoldSettings, feature_smoothness, kernel_features
 from groupwise.proportions.soft_labels import SLOPE, aggregate_targets
 from groupwise.solvers import solve_l2
 
-__all__ = ["CountProblem", "choose_alpha", "fit_counts"]
+__all__ = [
+    "CountProblem",
+    "choose_alpha",
+    "fit_counts",
+    "minimise_counts",
+    "row_scores",
+    "rows_of",
+]
 
 _MAX_STEPS = 200
 
@@ -68,19 +77,48 @@ def fit_counts(
     loss : float
         Negative log-likelihood of these groups' counts.
     """
-    rows, groups = _rows_of(data.groups, part)
+    rows, groups = rows_of(data.groups, part)
     phi = problem.phi[rows]
     shares = whole_counts(data.counts_group)[part] / data.sizes[part, None]
     loss = CountLikelihoodLoss().bind(shares, groups, n_classes=data.n_classes)
-    weights, bias = _start(problem, data, part, groups.sum(phi))
-    shape, lam = weights.shape, alpha * problem.unit
+    start = _start(problem, data, part, groups.sum(phi))
+    return minimise_counts(phi, loss, *start, alpha * problem.unit)
+
+
+def minimise_counts(
+    phi: Rows,
+    loss: BoundLoss,
+    weights: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    penalty: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Scores linear in features, by L-BFGS from a start.
+
+    Parameters
+    ----------
+    phi : {array, sparse matrix} of shape (n_rows, n_features)
+    loss : BoundLoss
+        Of the rows' scores.
+    weights : ndarray of shape (n_features, n_outputs)
+    bias : ndarray of shape (n_outputs,)
+    penalty : float
+        Half of it times the squared norm of the weights is added.
+
+    Returns
+    -------
+    weights, bias : ndarray
+    loss : float
+        Without the penalty.
+    """
+    shape = weights.shape
 
     def value_and_gradient(packed: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         w, c = _unpack(packed, shape)
         score = phi @ w + c
-        gradient = loss.gradient(_row_scores(score)).reshape(score.shape)
-        value = loss.value(_row_scores(score)) + 0.5 * lam * float((w**2).sum())
-        return value, np.concatenate([(phi.T @ gradient + lam * w).ravel(), gradient.sum(axis=0)])
+        gradient = loss.gradient(row_scores(score)).reshape(score.shape)
+        value = loss.value(row_scores(score)) + 0.5 * penalty * float((w**2).sum())
+        both = [(phi.T @ gradient + penalty * w).ravel(), gradient.sum(axis=0)]
+        return value, np.concatenate(both)
 
     found = minimize(
         value_and_gradient,
@@ -90,7 +128,7 @@ def fit_counts(
         options={"maxiter": _MAX_STEPS},
     )
     weights, bias = _unpack(found.x, shape)
-    return weights, bias, float(found.fun - 0.5 * lam * (weights**2).sum())
+    return weights, bias, float(found.fun - 0.5 * penalty * (weights**2).sum())
 
 
 def choose_alpha(
@@ -104,17 +142,17 @@ def choose_alpha(
     counts = whole_counts(data.counts_group)
     total = np.zeros(len(alphas))
     for held_out in folds:
-        rows, groups = _rows_of(data.groups, held_out)
+        rows, groups = rows_of(data.groups, held_out)
         shares = counts[held_out] / data.sizes[held_out, None]
         loss = CountLikelihoodLoss().bind(shares, groups, n_classes=data.n_classes)
         for k, alpha in enumerate(alphas):
             train = np.setdiff1d(everything, held_out)
             weights, bias, _ = fit_counts(problem, data, train, float(alpha))
-            total[k] += loss.value(_row_scores(problem.phi[rows] @ weights + bias))
+            total[k] += loss.value(row_scores(problem.phi[rows] @ weights + bias))
     return total / sum(len(fold) for fold in folds)
 
 
-def _rows_of(groups: Groups, part: NDArray[np.intp]) -> tuple[NDArray[np.intp], Groups]:
+def rows_of(groups: Groups, part: NDArray[np.intp]) -> tuple[NDArray[np.intp], Groups]:
     """The rows of some groups, and their grouping with groups in the order of ``part``."""
     place = np.full(groups.n_groups, -1)
     place[part] = np.arange(len(part))
@@ -137,5 +175,6 @@ def _unpack(
     return packed[: -shape[1]].reshape(shape), packed[-shape[1] :]
 
 
-def _row_scores(score: NDArray[np.float64]) -> NDArray[np.float64]:
+def row_scores(score: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One column as a vector, as losses of two classes take it."""
     return score[:, 0] if score.shape[1] == 1 else score

@@ -1,0 +1,234 @@
+"""Tables drawn from their margins."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import ndtr
+from scipy.stats import norm
+from sklearn.base import clone
+
+from groupwise.ecological import EcologicalInference, cell_bounds, inference
+from groupwise.ecological.inference import fitted_model
+from groupwise.ecological.margins import check_margins
+from groupwise.ecological.model import RateModel
+from groupwise.ecological.tables import TableSampler
+from groupwise.exceptions import GroupDataError
+
+
+def made(n_units, rate, spread, seed):
+    """Counts of rows and cells: rates scatter by ``spread`` around ``rate``."""
+    rng = np.random.default_rng(seed)
+    n_rows = len(rate)
+    rows = np.array([rng.multinomial(300, p) for p in rng.dirichlet(np.ones(n_rows), n_units)])
+    logit = np.log(rate) + spread * rng.normal(size=(n_units, *rate.shape))
+    p = np.exp(logit) / np.exp(logit).sum(axis=2, keepdims=True)
+    cells = [[rng.multinomial(n, q) for n, q in zip(*unit, strict=True)]
+             for unit in zip(rows, p, strict=True)]  # fmt: skip
+    return rows, np.array(cells)
+
+
+RATE = np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])
+
+
+@pytest.fixture(scope="module")
+def three():
+    rows, cells = made(30, RATE, 0.3, seed=1)
+    rows[0], cells[0] = [300, 0, 0], [[200, 60, 40], [0, 0, 0], [0, 0, 0]]
+    fitted = EcologicalInference(n_draws=200, random_state=0).fit(rows, cells.sum(axis=1))
+    return rows, cells, fitted
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    """Where it does not matter how good the fit is."""
+    monkeypatch.setattr(inference, "_WHOLE", 3)
+    monkeypatch.setattr(inference, "_SHORTER", 2)
+
+
+def test_margins_and_bounds_are_kept(three):
+    rows, cells, ei = three
+    columns = cells.sum(axis=1)
+    np.testing.assert_allclose(ei.counts_.sum(axis=2), rows, atol=1e-3)
+    np.testing.assert_allclose(ei.counts_.sum(axis=1), columns, atol=1e-3)
+    np.testing.assert_array_equal(ei.bounds_, cell_bounds(rows, columns))
+    peopled = rows > 0
+    for value in (ei.cells_, *np.moveaxis(ei.intervals(0.9), -1, 0)):
+        assert (value >= ei.bounds_[..., 0] - 1e-6)[peopled].all()
+        assert (value <= ei.bounds_[..., 1] + 1e-6)[peopled].all()
+    district = (ei.cells_ * rows[:, :, None]).sum(axis=0) / rows.sum(axis=0)[:, None]
+    np.testing.assert_allclose(ei.district_, district)
+
+
+def test_a_unit_of_one_kind_is_known(three):
+    _, cells, ei = three
+    np.testing.assert_allclose(ei.cells_[0, 0], cells[0, 0] / 300, atol=1e-6)
+    low, high = np.moveaxis(ei.intervals(0.9)[0, 0], -1, 0)
+    np.testing.assert_allclose(high - low, 0, atol=1e-6)
+
+
+def test_intervals_hold_and_grow(three):
+    rows, cells, ei = three
+    peopled = np.broadcast_to((rows > 0)[:, :, None], cells.shape)
+    truth = cells / np.maximum(rows, 1)[:, :, None]
+    low, high = np.moveaxis(ei.intervals(0.9), -1, 0)
+    assert ((truth >= low - 1e-9) & (truth <= high + 1e-9))[peopled].mean() > 0.85
+    narrow = ei.intervals(0.5)
+    assert (narrow[..., 1] - narrow[..., 0] <= high - low + 1e-9).all()
+    told = ei.summary(0.9)
+    assert len(told) == 9 and (told.low <= told.share).all() and (told.share <= told.high).all()
+
+
+def test_equal_rates_are_found():
+    rows = np.random.default_rng(2).integers(2000, 40000, (40, 2))
+    rate = np.array([[0.8, 0.2], [0.35, 0.65]])
+    ei = EcologicalInference(n_draws=100, random_state=1).fit(rows, rows @ rate)
+    np.testing.assert_allclose(ei.district_, rate, atol=0.02)
+    assert np.abs(ei.cells_ - rate).max() < 0.05
+
+
+def test_names_of_categories_do_not_matter():
+    rows, cells = made(25, RATE[:2], 0.3, seed=2)
+    columns, turn = cells.sum(axis=1), [1, 2, 0]
+    ei = EcologicalInference(n_draws=100, random_state=0).fit(rows, columns)
+    again = EcologicalInference(n_draws=100, random_state=3).fit(rows[:, ::-1], columns[:, turn])
+    np.testing.assert_allclose(again.district_, ei.district_[::-1][:, turn], atol=0.05)
+
+
+def penalised(p, x, t, overall):
+    """Two by two in closed form: King's likelihood on the line of tables, and the prior."""
+    mean, sd, tied = p[:2], np.exp(p[2:4]), np.tanh(p[4])
+    both = tied * sd[0] * sd[1]
+    variance = x**2 * sd[0] ** 2 + 2 * x * (1 - x) * both + (1 - x) ** 2 * sd[1] ** 2
+    off = t - x * mean[0] - (1 - x) * mean[1]
+    shared = x * sd[0] ** 2 + (1 - x) * both
+    b, spread = mean[0] + shared / variance * off, np.sqrt(sd[0] ** 2 - shared**2 / variance)
+    low, high = np.maximum(0, (t - 1 + x) / x), np.minimum(1, t / x)
+    inside = ndtr((high - b) / spread) - ndtr((low - b) / spread)
+    node, weight = np.polynomial.legendre.leggauss(100)
+    node = (node + 1) / 2
+    w, left = mean[1] + both / sd[0] ** 2 * (node - mean[0]), sd[1] * np.sqrt(1 - tied**2)
+    constant = (weight / 2 * norm.pdf(node, mean[0], sd[0])
+                * (ndtr((1 - w) / left) - ndtr(-w / left))).sum()  # fmt: skip
+    values, u = np.linalg.eigh(2 * np.array([[sd[0] ** 2, both], [both, sd[1] ** 2]]))
+    a = (u * np.log(values)) @ u.T
+    prior = ((mean - overall) ** 2).sum() / 0.5**2 + (a[0, 1] / 0.5) ** 2
+    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum()
+    likelihood = norm.logpdf(off, scale=np.sqrt(variance)) + np.log(inside) - np.log(constant)
+    return 0.5 * prior - likelihood.sum()
+
+
+def test_two_by_two_is_the_model_in_closed_form():
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0.05, 0.95, 80)
+    rate = np.clip([0.8, 0.4] + [0.15, 0.1] * rng.normal(size=(80, 2)), 0.01, 0.99)
+    t = x * rate[:, 0] + (1 - x) * rate[:, 1]
+    sampler = TableSampler(check_margins(x, t), 20, np.random.default_rng(0))
+    model = fitted_model(sampler, np.empty((80, 0)))
+    start = [0.8, 0.4, np.log(0.15), np.log(0.1), 0.1]
+    exact = minimize(penalised, start, (x, t, t.mean()), method="Nelder-Mead")
+    mean = 0.5 + np.sign(sampler.contrasts[0, 0]) * model.coefficients[0] / np.sqrt(2)
+    sd = np.sqrt(np.diag(model.sigma) / 2)
+    tied = model.sigma[0, 1] / (2 * sd[0] * sd[1])
+    np.testing.assert_allclose(mean, exact.x[:2], atol=0.02)
+    np.testing.assert_allclose(sd, np.exp(exact.x[2:4]), atol=0.02)
+    found = penalised(np.r_[mean, np.log(sd), np.arctanh(tied)], x, t, t.mean())
+    assert exact.fun - 1e-3 <= found <= exact.fun + 0.5
+
+
+def test_one_column_is_the_first_of_two(few_steps):
+    rows, cells = made(12, RATE[:2, :2], 0.3, seed=5)
+    columns, size = cells.sum(axis=1), rows.sum(axis=1)
+    by_counts = EcologicalInference(n_draws=40, random_state=0).fit(rows, columns)
+    by_shares = clone(by_counts).fit(rows[:, 0] / size, columns[:, 0] / size, sizes=size)
+    np.testing.assert_allclose(by_shares.district_, by_counts.district_, atol=1e-9)
+
+
+def test_draws_of_a_table_have_their_distribution():
+    """One 2 x 2 unit: a normal variable on the line of tables, cut off at the bounds."""
+    x, t = 0.4, 0.55
+    mean, sigma = np.array([0.8, 0.3]), np.array([[0.04, 0.01], [0.01, 0.02]])
+    sampler = TableSampler(check_margins([x], [t]), 4000, np.random.default_rng(0))
+    # rate of the first column b = 1/2 + z / sqrt(2), up to the sign of the contrast
+    sign = np.sign(sampler.contrasts[0, 0])
+    z_mean = sign * np.sqrt(2) * (mean - 0.5)
+    for _ in range(3):
+        sampler.sweep(z_mean[None, None], 2 * sigma[None])
+    drawn = np.sort(sampler.counts[:, 0, 0, 0] / x)
+    b = np.linspace(max(0, (t - (1 - x)) / x), min(1, t / x), 2001)
+    w = (t - x * b) / (1 - x)
+    off = np.stack([b - mean[0], w - mean[1]])
+    density = np.exp(-0.5 * np.einsum("ig,ij,jg->g", off, np.linalg.inv(sigma), off))
+    expected = np.interp(drawn, b, np.cumsum(density) / density.sum())
+    assert np.abs(expected - (np.arange(4000) + 0.5) / 4000).max() < 1.63 / np.sqrt(4000)
+
+
+def test_score_is_the_derivative_of_the_normal_density():
+    rng = np.random.default_rng(7)
+    design = np.column_stack([np.ones(5), rng.normal(size=5)])
+    model = RateModel(design, np.array([0.1, -0.2, 0.3]))
+    model.coefficients[1] = 0.1
+    model.values = np.array([0.5, 0.1, 0.1])
+    model.vectors = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    z = rng.normal(size=(1, 5, 3))
+
+    def value(step):
+        coefficients, values, vectors = model._moved(step)
+        y = (z[0] - design @ coefficients) @ vectors
+        return norm.logpdf(y, scale=np.sqrt(values)).sum()
+
+    score = model._scores(*model._moments(z)).sum(axis=0)
+    h = 1e-5
+    for j, step in enumerate(h * np.eye(len(score))):
+        np.testing.assert_allclose(
+            score[j], (value(step) - value(-step)) / (2 * h), rtol=1e-5, atol=1e-7
+        )
+
+
+def test_the_constant_of_the_truncated_density():
+    """Where half of the rates fall outside, their mean is that of a normal variable cut off."""
+    sampler = TableSampler(
+        check_margins(np.full(50, 0.5), np.full(50, 0.5)), 1, np.random.default_rng(1)
+    )
+    sign = np.sign(sampler.contrasts[0, 0])
+    mean = np.tile(sign * np.sqrt(2) * np.array([1.0 - 0.5, 0.5 - 0.5]), (50, 1))
+    z = sampler.inside(mean, 2 * 0.1**2 * np.eye(2), 200)
+    first = 0.5 + sign * z[..., 0] / np.sqrt(2)
+    assert first.max() <= 1
+    np.testing.assert_allclose(first.mean(), 1 - 0.1 * np.sqrt(2 / np.pi), atol=0.004)
+
+
+def test_covariates_explain_rates():
+    rng = np.random.default_rng(8)
+    rows = rng.integers(50, 400, (40, 2))
+    shift = rng.normal(size=40)
+    rate = np.clip(np.array([0.6, 0.4]) + 0.12 * shift[:, None], 0, 1)
+    yes = rows * rate
+    columns = np.column_stack([yes.sum(axis=1), (rows - yes).sum(axis=1)])
+    without, with_them = (
+        EcologicalInference(n_draws=40, random_state=0).fit(rows, columns, covariates=c)
+        for c in (None, pd.DataFrame({"shift": shift}))
+    )
+    error = [np.abs(ei.cells_[..., 0] - rate).mean() for ei in (without, with_them)]
+    assert error[1] < 0.75 * error[0]
+
+
+def test_same_seed_same_draws_and_parameters_stay(few_steps):
+    rows, cells = made(10, RATE[:2, :2], 0.3, seed=6)
+    ei = EcologicalInference(n_draws=40, random_state=0)
+    first = ei.fit(rows, cells.sum(axis=1)).draws_.copy()
+    np.testing.assert_array_equal(ei.fit(rows, cells.sum(axis=1)).draws_, first)
+    assert ei.get_params() == {"n_draws": 40, "random_state": 0}
+
+
+def test_refusals(three):
+    rows, cells, ei = three
+    with pytest.raises(ValueError, match="n_draws"):
+        EcologicalInference(n_draws=3).fit(rows, cells.sum(axis=1))
+    with pytest.raises(ValueError, match="coverage"):
+        ei.intervals(1.5)
+    with pytest.raises(GroupDataError, match="covariates"):
+        EcologicalInference().fit(rows, cells.sum(axis=1), covariates=[1, 2])
+    nobody = np.column_stack([cells.sum(axis=1), np.zeros(len(rows))])
+    with pytest.raises(GroupDataError, match="column 3 has nobody"):
+        EcologicalInference().fit(rows, nobody)
