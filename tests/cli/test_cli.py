@@ -195,6 +195,7 @@ def test_compare_continues_and_reports(run, fitted, tmp_path):
     board = json.loads(run(*arguments[:-4], "--json").stdout)["leaderboard"]
     assert {line["method"] for line in board} == {"naive-logistic", "group-boost"}
     assert load_model(tmp_path / "best.skops").method == board[0]["method"]
+    assert f"What the score hangs on: {board[0]['method']}" in (tmp_path / "c.html").read_text()
 
 
 def test_sql_from_the_command_line(run, good, tmp_path):

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from groupwise.cli import options
@@ -20,6 +21,7 @@ from groupwise.cli.console import (
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Comparison, Job, JobOptions, Result
 from groupwise.jobs.parallel import run_steps
+from groupwise.methods import AUTO
 
 
 def compare(
@@ -112,6 +114,7 @@ def compare(
             save_best(job, result, str(board.index[0]), model, search)
             console.print(f"written:     {model} ({board.index[0]})")
         if report is not None:
+            result = with_importance(comparison, result, board)
             write_report(result, report, title=title, notes=notes)
             console.print(f"written:     {report}")
         console.print(f"written:     {out / 'result.json'}")
@@ -138,6 +141,12 @@ def run_comparison(comparison: Comparison, console: Console, jobs: int | None = 
             "the same command goes on from there"
         ) from None
     return comparison.result()
+
+
+def with_importance(comparison: Comparison, result: Result, board: pd.DataFrame) -> Result:
+    """The result with what the score of the best single method hangs on."""
+    single = [name for name in map(str, board.index) if name != AUTO]
+    return comparison.with_importance(result, single[0]) if single else result
 
 
 def save_best(job: Job, result: Result, name: str, path: Path, search: bool) -> None:

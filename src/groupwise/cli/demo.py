@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.compare import run_comparison, save_best
+from groupwise.cli.compare import run_comparison, save_best, with_importance
 from groupwise.cli.console import Console, one_line_errors, print_board, print_job, write_report
 from groupwise.jobs import Comparison, Job, make_supervision
 from groupwise.tables import read_table, write_table
@@ -81,7 +81,7 @@ def demo(
         result = run_comparison(comparison, console)
         board = print_board(console, result)
         save_best(job, result, str(board.index[0]), out / "model.skops", search=False)
-        write_report(result, out / "report.html")
+        write_report(with_importance(comparison, result, board), out / "report.html")
         picture = draw_scores(board, out / "scores.png")
         console.print(
             f"table:   {path}\nmodel:   {out / 'model.skops'}\npicture: {picture}\n"

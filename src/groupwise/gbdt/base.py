@@ -29,7 +29,7 @@ from groupwise.model_selection import WholeGroupShuffleSplit
 from groupwise.targets import GroupTargets
 
 __all__ = [
-    "BaseGroupBoost",
+    "GroupBoostMixin",
     "check_parameters",
     "engine_options",
     "store_fit",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-class BaseGroupBoost(GroupMixin):
+class GroupBoostMixin(GroupMixin):
     """Gradient boosting on a group loss: everything but what ``y`` means.
 
     A subclass resolves its loss in :meth:`_resolve_loss` and checks its data in
@@ -117,7 +117,7 @@ class BaseGroupBoost(GroupMixin):
         groups: Ids,
         sample_weight: ArrayLike | None,
         validation: tuple[MatrixLike | None, ArrayLike | None, Ids],
-        init_model: "BaseGroupBoost | None",
+        init_model: "GroupBoostMixin | None",
         callbacks: Sequence[Callback] | None,
         exposures: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     ) -> None:
@@ -143,7 +143,7 @@ class BaseGroupBoost(GroupMixin):
         data: GroupTargets,
         held: GroupTargets | None,
         loss: GroupLoss,
-        init_model: "BaseGroupBoost | None",
+        init_model: "GroupBoostMixin | None",
         callbacks: Sequence[Callback],
     ) -> None:
         engine = get_engine(self.engine)
@@ -239,7 +239,7 @@ class BaseGroupBoost(GroupMixin):
         return tags
 
 
-def check_parameters(model: BaseGroupBoost) -> None:
+def check_parameters(model: GroupBoostMixin) -> None:
     """Refuse parameters of boosting that have no meaning; the loss checks its own."""
     check_choice("engine", model.engine, ENGINES)
     check_number("n_estimators", model.n_estimators, "[1, inf)", whole=True)
@@ -255,7 +255,7 @@ def check_parameters(model: BaseGroupBoost) -> None:
 
 
 def engine_options(
-    model: BaseGroupBoost, seed: int, categories: Sequence[int] = ()
+    model: GroupBoostMixin, seed: int, categories: Sequence[int] = ()
 ) -> EngineOptions:
     """How the engine is to grow trees for a model that knows its features.
 
@@ -274,7 +274,7 @@ def engine_options(
 
 
 def trees_to_continue(
-    model: BaseGroupBoost, init_model: BaseGroupBoost | None
+    model: GroupBoostMixin, init_model: GroupBoostMixin | None
 ) -> GroupTrees | None:
     """The trees of ``init_model``, a fitted model of the same kind, features and classes."""
     if init_model is None:
@@ -298,7 +298,7 @@ def trees_to_continue(
 
 
 def store_fit(
-    model: BaseGroupBoost,
+    model: GroupBoostMixin,
     *,
     loss: GroupLoss,
     ensemble: GroupTrees,

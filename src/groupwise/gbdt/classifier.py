@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.boosting import HistTrees
-from groupwise.gbdt.base import BaseGroupBoost
+from groupwise.gbdt.base import GroupBoostMixin
 from groupwise.gbdt.groupings import check_groupings, check_several_targets, target_of_grouping
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
@@ -31,7 +31,7 @@ from groupwise.targets import (
 __all__ = ["GroupBoostClassifier"]
 
 
-class GroupBoostClassifier(BaseGroupBoost, BaseGroupClassifier):
+class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
     r"""Gradient boosting on a group loss, inside LightGBM or XGBoost.
 
     The trees score rows; the loss sees the scores group by group, and each round the engine grows a

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting import HistTrees
 from groupwise.exceptions import GroupDataError
-from groupwise.gbdt.base import BaseGroupBoost
+from groupwise.gbdt.base import GroupBoostMixin
 from groupwise.gbdt.rounds import Callback
 from groupwise.groups import Groups
 from groupwise.inputs import check_groups, check_rows, check_weights
@@ -55,7 +55,7 @@ class LabelPredictions:
         return _present(self.proba_group)
 
 
-class GroupBoostMultilabelClassifier(BaseGroupBoost, BaseEstimator):
+class GroupBoostMultilabelClassifier(GroupBoostMixin, BaseEstimator):
     """Gradient boosting on several labels of presence: which of K findings are in the group.
 
     A group has a label if at least one of its rows does, by a noisy-or of the rows for each label

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.boosting import HistTrees
-from groupwise.gbdt.base import BaseGroupBoost
+from groupwise.gbdt.base import GroupBoostMixin
 from groupwise.gbdt.groupings import check_groupings, check_several_targets, target_of_grouping
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
@@ -26,7 +26,7 @@ from groupwise.targets import (
 __all__ = ["GroupBoostRegressor", "resolve_number_loss"]
 
 
-class GroupBoostRegressor(BaseGroupBoost, BaseGroupRegressor):
+class GroupBoostRegressor(GroupBoostMixin, BaseGroupRegressor):
     r"""Gradient boosting on known means, totals, counts or survival times of groups.
 
     Rows have numbers that nobody saw; of each group their mean or their total is known. The trees

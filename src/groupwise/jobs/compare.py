@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from groupwise.files import is_part, parse_json, write_text
@@ -103,6 +103,22 @@ class Comparison:
         result = Result(self.about, methods, left_out)
         result.save(self.folder / "result.json")
         return result
+
+    def with_importance(self, result: Result, name: str) -> Result:
+        """The result with what a method's held-out groups lose by shuffled columns.
+
+        The method's folds are run again: to shuffle for all methods would take too long.
+        """
+        [method] = [method for method in self.chosen if method.name == name]
+        again = [
+            self.job.run_fold(method, {}, split, search=self.search, curve=False, importance=True)
+            for split in self.splits
+        ]
+        folds = [
+            replace(fold, importance=shuffled.importance)
+            for fold, shuffled in zip(result.methods[name], again, strict=True)
+        ]
+        return replace(result, methods=result.methods | {name: folds})
 
     def _stored(self, method: Method) -> Iterator[FoldResult | str]:
         """Finished folds, or why they failed."""

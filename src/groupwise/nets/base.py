@@ -20,7 +20,7 @@ from groupwise.nets.passes import N_HEADS, POOLINGS
 from groupwise.nets.rows import is_raw, raw_rows, row_shape
 from groupwise.targets import GroupTargets, group_target
 
-__all__ = ["BaseGroupNet", "Prepared"]
+__all__ = ["GroupNetMixin", "Prepared"]
 
 Callback = Callable[[Any], Any]
 
@@ -57,7 +57,7 @@ class Prepared:
         return self.data.n_classes if self.data.n_classes > 2 else 1
 
 
-class BaseGroupNet(GroupMixin):
+class GroupNetMixin(GroupMixin):
     """Networks on a group loss: everything but what ``y`` means.
 
     A subclass writes :meth:`_prepare` and :meth:`_resolve_loss`.

@@ -14,7 +14,7 @@ from groupwise.groups import Groups
 from groupwise.inputs import dense
 from groupwise.losses import LOSSES, GroupLoss, get_loss
 from groupwise.losses.base import link
-from groupwise.nets.base import BaseGroupNet, Callback, Prepared
+from groupwise.nets.base import Callback, GroupNetMixin, Prepared
 from groupwise.nets.rows import is_raw
 from groupwise.rules import Rule
 from groupwise.targets import (
@@ -30,7 +30,7 @@ from groupwise.targets import (
 __all__ = ["GroupNetClassifier"]
 
 
-class GroupNetClassifier(BaseGroupNet, BaseGroupClassifier):
+class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
     r"""An ensemble of networks trained on a group loss.
 
     An encoder makes a vector of every row. Without ``pooling`` a last layer scores the vectors, and

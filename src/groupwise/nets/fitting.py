@@ -10,7 +10,7 @@ from scipy.special import logit
 
 from groupwise.losses import GroupMeanLoss, ShareLoss
 from groupwise.nets.answers import NetEnsemble
-from groupwise.nets.base import BaseGroupNet, Prepared
+from groupwise.nets.base import GroupNetMixin, Prepared
 from groupwise.nets.batches import GroupRows
 from groupwise.nets.losses import PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
@@ -42,7 +42,7 @@ class Fitted:
 
 
 def fit_networks(
-    model: BaseGroupNet,
+    model: GroupNetMixin,
     prepared: Prepared,
     train_group: NDArray[Any],
     valid_group: NDArray[Any] | None,
@@ -143,7 +143,7 @@ def fit_networks(
     return fitted
 
 
-def _width(model: BaseGroupNet, prepared: Prepared, device: str) -> int:
+def _width(model: GroupNetMixin, prepared: Prepared, device: str) -> int:
     """How many numbers the encoder makes of a row."""
     encoder = model.encoder.to(device).eval()
     with torch.no_grad():
@@ -156,7 +156,7 @@ def _width(model: BaseGroupNet, prepared: Prepared, device: str) -> int:
     return int(seen.shape[1])
 
 
-def _loss(model: BaseGroupNet, prepared: Prepared) -> PackedLoss:
+def _loss(model: GroupNetMixin, prepared: Prepared) -> PackedLoss:
     loss = prepared.loss
     if isinstance(loss, GroupMeanLoss):
         delta = None if loss.delta is None else loss.delta / prepared.unit
@@ -170,7 +170,7 @@ def _loss(model: BaseGroupNet, prepared: Prepared) -> PackedLoss:
     return PooledLoss(loss.target_kind, squared=isinstance(loss, ShareLoss))
 
 
-def _start(model: BaseGroupNet, prepared: Prepared, line: NDArray[Any]) -> NDArray[Any]:
+def _start(model: GroupNetMixin, prepared: Prepared, line: NDArray[Any]) -> NDArray[Any]:
     """The best constant score of a fold's training groups, where the head begins."""
     data = prepared.data
     if not line.all():

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from groupwise._typing import Ids, MatrixLike
 from groupwise.inputs import check_number
 from groupwise.model_selection import Splitter, split_whole_groups
-from groupwise.nets.base import BaseGroupNet
+from groupwise.nets.base import GroupNetMixin
 
 __all__ = ["Fold", "fit_folds"]
 
@@ -36,7 +36,7 @@ class Fold:
 
 
 def fit_folds(
-    model: BaseGroupNet,
+    model: GroupNetMixin,
     X: MatrixLike,
     y: ArrayLike,
     *,

@@ -13,13 +13,13 @@ from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice
 from groupwise.losses import GroupLoss, GroupMeanLoss
-from groupwise.nets.base import BaseGroupNet, Callback, Prepared
+from groupwise.nets.base import Callback, GroupNetMixin, Prepared
 from groupwise.targets import GroupTargets, check_number_targets
 
 __all__ = ["GroupNetRegressor"]
 
 
-class GroupNetRegressor(BaseGroupNet, BaseGroupRegressor):
+class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
     r"""An ensemble of networks trained on known means or totals of groups.
 
     Rows have numbers that nobody saw; of each group their mean or their total is known. Without
