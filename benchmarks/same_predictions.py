@@ -78,6 +78,20 @@ INTENDED: dict[str, str] = {
                     "steps end at the noise of the target's mean; single precision"),
     **dict.fromkeys(("fisher", "fisher, energy"),
                     "classifiers of groups that their density has not seen, scaled held out"),
+    **dict.fromkeys(
+        (*(f"weighting {name} | decision_function" for name in (
+            "target_only", "union", "equal_mass", "aux", "logistic", "kliep",
+            "logistic, unlabelled", "kliep, unlabelled", "share", "ratio", "target only", "all",
+            "own logistic", "own kliep", "transductive")),
+         "weighting, sparse | decision_function", "balanced | decision_function",
+         "augmentation | decision_function", "augmentation, 3 classes | decision_function",
+         "tradaboost safe | decision_function", "tradaboost safe | predict_proba"),
+        "the learner's probabilities in the place of its vote; labels are the same",
+    ),
+    **dict.fromkeys(("groupboost proportions, xgboost", "kernel counts"),
+                    "the likelihood of counts adds up in another order"),
+    **dict.fromkeys(("network", "network squared, 3 classes"),
+                    "steps add up in another order, in single precision"),
 }  # fmt: skip
 
 ROW_METHODS = ("predict", "predict_proba", "decision_function", "soft_labels", "shap_values")
