@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 from groupwise.groups import Groups
 from groupwise.jobs import Job, Result, judge_method, make_supervision
 from groupwise.jobs.baseline import constant_scores
+from groupwise.jobs.importance import _some_groups
 from groupwise.jobs.result import wilson_interval
 from groupwise.jobs.targets import Targets
 from groupwise.tables import LoadedTable
@@ -86,3 +87,10 @@ def test_the_score_hangs_on_the_column_that_tells(judged):
 def test_confusion_counts_groups(judged):
     total = np.sum([fold.confusion for fold in judged.methods["naive-logistic"]], axis=0)
     assert total.tolist() == [[12, 0], [0, 12]]
+
+
+def test_of_a_large_table_some_whole_groups_are_enough():
+    groups, rng = Groups(np.repeat(np.arange(9), 5)), np.random.RandomState(0)
+    rows = _some_groups(groups, 22, rng)
+    assert len(rows) == 20 and set(np.bincount(rows // 5).tolist()) <= {0, 5}
+    assert len(_some_groups(groups, 45, rng)) == 45
