@@ -14,10 +14,11 @@ from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
 from groupwise.auto.candidates import Candidate
 from groupwise.jobs.baseline import constant_scores
 from groupwise.jobs.evaluate import kept_groups, plain_scores, shown_columns, shown_rows
+from groupwise.jobs.fold_result import FoldResult, GroupResults, Importance
 from groupwise.jobs.importance import column_importance
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
-from groupwise.jobs.result import FoldResult, GroupResults, Importance, Result
+from groupwise.jobs.result import Result
 from groupwise.jobs.supervision import Split
 from groupwise.methods import AUTO
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from groupwise.files import is_part, parse_json, write_text
+from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.job import Job
-from groupwise.jobs.result import FoldResult, Result, RunInfo
+from groupwise.jobs.result import Result, RunInfo
 from groupwise.methods import Method, methods_for
 from groupwise.tables import OptionError, TableError
 

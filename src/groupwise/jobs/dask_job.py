@@ -19,10 +19,11 @@ from groupwise.dask.classifier import DaskGroupBoostClassifier
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
+from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.parquet_folder import ParquetFolder, Piece
 from groupwise.jobs.reports import reports_of
-from groupwise.jobs.result import FoldResult, Result, RunInfo
+from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Reports, Supervision
 from groupwise.jobs.targets import class_codes, ids_of, labels_of
 from groupwise.methods import Method

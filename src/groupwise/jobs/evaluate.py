@@ -10,19 +10,18 @@ from sklearn.utils import _safe_indexing
 
 from groupwise.base import Predictions
 from groupwise.jobs.baseline import constant_scores
-from groupwise.jobs.importance import column_importance
-from groupwise.jobs.model import TableModel
-from groupwise.jobs.result import (
+from groupwise.jobs.fold_result import (
     DomainWeights,
     FoldResult,
     GroupResults,
     Importance,
     Margins,
     Reliability,
-    Result,
     RowResults,
-    RunInfo,
 )
+from groupwise.jobs.importance import column_importance
+from groupwise.jobs.model import TableModel
+from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import Targets, order_of
 from groupwise.preparation import Prepared

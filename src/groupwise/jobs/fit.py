@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from groupwise.jobs.auto import fit_auto
+from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.options import JobOptions
 from groupwise.jobs.parallel import run_steps
-from groupwise.jobs.result import FoldResult, Result
+from groupwise.jobs.result import Result
 from groupwise.methods import AUTO, Method
 from groupwise.tables.combine import TableLike
 

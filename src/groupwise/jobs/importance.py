@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
+from groupwise.jobs.fold_result import Importance
 from groupwise.jobs.model import TableModel
-from groupwise.jobs.result import Importance
 from groupwise.jobs.targets import Targets
 from groupwise.tables.cells import DATE_PARTS
 

@@ -16,9 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
+from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.importance import column_importance
 from groupwise.jobs.model import TableModel, fit_model, search_params
-from groupwise.jobs.result import FoldResult, RunInfo
+from groupwise.jobs.result import RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for

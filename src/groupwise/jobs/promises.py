@@ -8,9 +8,10 @@ import pandas as pd
 from sklearn.base import clone
 
 from groupwise.groups import Groups
+from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
-from groupwise.jobs.result import FoldResult, Result
+from groupwise.jobs.result import Result
 from groupwise.tables import TableError
 from groupwise.uncertainty import ConformalGroupClassifier, LabelIssues, rank_label_issues
 

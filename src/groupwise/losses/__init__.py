@@ -15,7 +15,8 @@ from groupwise.losses.regression import (
     NumberLoss,
     get_number_loss,
 )
-from groupwise.losses.reported import Reported, ReportedCountLoss
+from groupwise.losses.reported import Reported
+from groupwise.losses.reported_counts import ReportedCountLoss
 from groupwise.losses.session_softmax import SessionSoftmaxLoss
 from groupwise.losses.several import SeveralGroupings
 from groupwise.losses.survival import CoxLoss

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from groupwise.jobs import FoldResult, GroupResults, Result, leaderboard
-from groupwise.jobs.result import wilson_interval
+from groupwise.jobs.fold_result import wilson_interval
 from groupwise.report.pictures import make_pictures
 
 __all__ = ["render"]

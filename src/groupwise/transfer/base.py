@@ -330,7 +330,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
 
         Two classes: the logistic function :math:`1/(1 + e^{-F(x)})` of the score F; K classes:
         the softmax of :math:`F(x) / (K - 1)`. For boosted votes this is AdaBoost's estimate; it is
-        not calibrated.
+        not calibrated. Of a single weighted fit they are the learner's own, where it has any.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.boosting import Ensemble
 from groupwise.boosting.votes import vote_shares
 from groupwise.exceptions import GroupDataError
@@ -142,20 +142,3 @@ class WeightedTransferClassifier(BaseTransferClassifier):
             return super()._answer_rows(rows, groups)
         score_row = self._score_rows(rows)
         return score_row, vote_shares(score_row)
-
-    def predict_proba(self, X: MatrixLike, groups: Ids = None) -> NDArray[Any]:
-        """Class probabilities of each row, taken for a row of the target domain.
-
-        Those of the learner; of one that only names classes, .73 for the class it names.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), default=None
-            Not used: rows are predicted one by one.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_rows, n_classes)
-        """
-        return super().predict_proba(X, groups)
