@@ -37,7 +37,7 @@ from groupwise import (
     NaiveGroupClassifier,
     SBoostClassifier,
 )
-from groupwise.cli.console import visible
+from groupwise.cli.terminal import visible
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import (
     GroupBoostClassifier,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from groupwise import cli
-from groupwise.cli.console import as_text, visible
+from groupwise.cli.terminal import as_text, visible
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.nesting import nesting_depth
 

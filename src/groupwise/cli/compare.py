@@ -14,10 +14,9 @@ from groupwise.cli.console import (
     command_line,
     is_page,
     one_line_errors,
-    print_board,
-    print_job,
     write_report,
 )
+from groupwise.cli.printing import print_board, print_job
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Comparison, Job, JobOptions, Result
 from groupwise.jobs.parallel import run_steps

@@ -12,9 +12,9 @@ from groupwise.cli.console import (
     check_overwriting,
     command_line,
     one_line_errors,
-    print_job,
-    visible,
 )
+from groupwise.cli.printing import print_job
+from groupwise.cli.terminal import visible
 from groupwise.jobs import JobOptions, judge_method
 from groupwise.jobs.promises import label_issues
 from groupwise.tables import write_table

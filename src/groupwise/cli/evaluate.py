@@ -12,10 +12,9 @@ from groupwise.cli.console import (
     check_overwriting,
     command_line,
     one_line_errors,
-    print_score,
-    score_summary,
 )
 from groupwise.cli.predict import load_table_model
+from groupwise.cli.printing import print_score, score_summary
 from groupwise.io import has_result, read_result
 from groupwise.jobs import Result, read_tables
 from groupwise.jobs.evaluate import evaluate_model

@@ -16,13 +16,10 @@ from groupwise.cli.console import (
     command_line,
     is_page,
     one_line_errors,
-    print_board,
-    print_job,
-    print_score,
-    score_summary,
     write_report,
 )
 from groupwise.cli.dask import fit_folder
+from groupwise.cli.printing import print_board, print_job, print_score, score_summary
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import (
     Job,

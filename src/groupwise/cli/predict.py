@@ -9,7 +9,8 @@ import pyarrow as pa
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors, visible
+from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors
+from groupwise.cli.terminal import visible
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel, predict_table, read_tables
 from groupwise.tables import write_table
