@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
-from groupwise.boosting.lightgbm_tools import (
+from groupwise.boosting.lightgbm import (
     PickledBooster,
     can_split,
     lightgbm_input,
