@@ -5,13 +5,11 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import lightgbm as lgb
-import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
 from groupwise.boosting.hist_tree_runs import BoundHistTrees
-from groupwise.boosting.lightgbm import lightgbm_input, thread_count
+from groupwise.boosting.lightgbm import binned, thread_count
 from groupwise.inputs.parameters import check_number
 from groupwise.recipes import Recipe
 
@@ -157,14 +155,8 @@ class HistTrees(Recipe):
         self.check()
         trees = self.by_position(X.shape[1])
         params = {**trees._engine_params(), "num_threads": thread_count(self.n_jobs, X)}
-        dataset = lgb.Dataset(
-            lightgbm_input(X),
-            label=np.zeros(X.shape[0], dtype=np.float32),
-            categorical_feature=[int(column) for column in trees.categorical_features or ()]
-            or "auto",
-            params=params,
-        )
-        return BoundHistTrees(dataset.construct(), params)
+        dataset = binned(X, params, [int(column) for column in trees.categorical_features or ()])
+        return BoundHistTrees(dataset, params)
 
     def _engine_params(self) -> dict[str, Any]:
         params = {

@@ -1,10 +1,13 @@
-"""Everything of LightGBM: input, threads, running scores, boosters that pickle, the engine."""
+"""Everything of LightGBM: input, bins, threads, scores, boosters that pickle, the engine."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import lightgbm as lgb
 import numpy as np
-from joblib import cpu_count
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
@@ -17,8 +20,10 @@ __all__ = [
     "LightGBMEngine",
     "LightGBMModel",
     "PickledBooster",
+    "binned",
     "can_split",
     "lightgbm_input",
+    "share_bins",
     "thread_count",
     "training_scores",
 ]
@@ -29,6 +34,72 @@ def lightgbm_input(X: Any) -> Any:
     return csr_matrix(X) if issparse(X) else X
 
 
+# Parameters of growing, which leave the bins as they are.
+_GROWING = {
+    "objective", "metric", "num_class", "learning_rate", "max_depth", "num_leaves",
+    "min_data_in_leaf", "min_sum_hessian_in_leaf", "lambda_l2", "bagging_fraction",
+    "bagging_freq", "feature_fraction", "cat_l2", "cat_smooth", "min_data_per_group",
+}  # fmt: skip
+
+
+# By their content, those used last behind the others.
+_shared: ContextVar[dict[str, lgb.Dataset] | None] = ContextVar("_shared", default=None)
+_MOST_SHARED = 4
+
+
+@contextmanager
+def share_bins() -> Iterator[None]:
+    """Bin the same rows once inside this block, whatever is then boosted on them."""
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def binned(
+    X: Rows,
+    params: Mapping[str, Any],
+    categorical: Sequence[int] = (),
+    start_score: NDArray[Any] | None = None,
+) -> lgb.Dataset:
+    """The rows in bins, to be given gradients; inside :func:`share_bins` the same only once.
+
+    Parameters
+    ----------
+    X : {array, sparse matrix} of shape (n_rows, n_features)
+    params : mapping
+        LightGBM's. Pre-filtering of features must be off: it would depend on the trees.
+    categorical : sequence of int, default=()
+    start_score : ndarray of shape (n_rows,) or (n_rows, n_outputs), default=None
+        Where boosting begins.
+    """
+    of_bins = {name: value for name, value in params.items() if name not in _GROWING}
+    columns = [int(column) for column in categorical]
+    shared = _shared.get()
+    if shared is None:
+        dataset = _construct(X, of_bins, columns)
+    else:  # a start that is set cannot be taken away
+        told = X, of_bins, columns, start_score is not None
+        key = str(joblib.hash(told, hash_name="sha1"))
+        dataset = shared.pop(key) if key in shared else _construct(X, of_bins, columns)
+        shared[key] = dataset
+        if len(shared) > _MOST_SHARED:
+            del shared[next(iter(shared))]
+    if start_score is not None:
+        dataset.set_init_score(start_score.ravel(order="F"))
+    return dataset
+
+
+def _construct(X: Rows, params: dict[str, Any], categorical: list[int]) -> lgb.Dataset:
+    return lgb.Dataset(
+        lightgbm_input(X),
+        label=np.zeros(X.shape[0], dtype=np.float32),
+        categorical_feature=categorical or "auto",
+        params=params,
+    ).construct()
+
+
 def thread_count(n_jobs: int | None, X: Any) -> int:
     """Threads to ask an engine for; 0 is all cores.
 
@@ -37,7 +108,7 @@ def thread_count(n_jobs: int | None, X: Any) -> int:
     """
     if n_jobs is None:
         return 1 if X.shape[0] * X.shape[1] < 500_000 else 0
-    return n_jobs if n_jobs >= 0 else max(1, cpu_count() + 1 + n_jobs)
+    return n_jobs if n_jobs >= 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
 
 
 def can_split(dataset: lgb.Dataset) -> bool:
@@ -114,13 +185,7 @@ class LightGBMEngine:
         n_outputs = 1 if start_score.ndim == 1 else start_score.shape[1]
         n_jobs = options.trees.n_jobs
         params = _params(options, n_outputs, thread_count(n_jobs, X))
-        dataset = lgb.Dataset(
-            lightgbm_input(X),
-            label=np.zeros(X.shape[0], dtype=np.float32),
-            init_score=start_score.ravel(order="F"),
-            categorical_feature=options.categorical or "auto",
-            params=params,
-        ).construct()
+        dataset = binned(X, params, options.categorical, start_score)
         return _LightGBMRun(lgb.Booster(params, dataset), n_jobs, can_split(dataset))
 
 
