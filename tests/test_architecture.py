@@ -29,7 +29,7 @@ LAYERS = [
         "ecological",
     },
     {"plotting", "tables"},
-    {"io", "methods", "preparation"},
+    {"io", "methods", "onnx", "preparation"},
     {"auto"},
     {"uncertainty", "explain"},
     {"jobs", "testing"},
