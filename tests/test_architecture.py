@@ -33,7 +33,7 @@ LAYERS = [
     {"auto"},
     {"uncertainty", "explain"},
     {"jobs", "testing"},
-    {"report"},
+    {"mlflow", "report"},
     {"cli"},
 ]
 LAYER = {package: level for level, layer in enumerate(LAYERS) for package in layer}
