@@ -5,12 +5,12 @@ is installed there.
 """
 
 import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from groupwise import __version__
 from groupwise.exceptions import GroupDataError
 from groupwise.io import load_model as load_model_file
 from groupwise.io import save_model as save_model_file
@@ -57,7 +57,7 @@ def save_model(
         raise FileExistsError(f"{folder} is not empty")
     column = group_column or getattr(model, "group_column", None) or "group"
     save_model_file(model, folder / _FILE)
-    (folder / "requirements.txt").write_text(f"groupwise=={version('groupwise')}\n")
+    (folder / "requirements.txt").write_text(f"groupwise=={__version__}\n")
     (folder / "python_env.yaml").write_text(
         f"python: {platform.python_version()}\nbuild_dependencies:\n- pip\n"
         "dependencies:\n- -r requirements.txt\n"
@@ -65,7 +65,7 @@ def save_model(
     described = mlflow.models.Model() if mlflow_model is None else mlflow_model
     described.signature = _with_level(mlflow, signature)
     described.add_flavor(
-        FLAVOR, data=_FILE, groupwise_version=version("groupwise"), group_column=column
+        FLAVOR, data=_FILE, groupwise_version=__version__, group_column=column
     )
     mlflow.pyfunc.add_to_model(
         described, loader_module="groupwise.mlflow", python_env="python_env.yaml"
