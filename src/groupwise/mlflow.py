@@ -64,9 +64,7 @@ def save_model(
     )
     described = mlflow.models.Model() if mlflow_model is None else mlflow_model
     described.signature = _with_level(mlflow, signature)
-    described.add_flavor(
-        FLAVOR, data=_FILE, groupwise_version=__version__, group_column=column
-    )
+    described.add_flavor(FLAVOR, data=_FILE, groupwise_version=__version__, group_column=column)
     mlflow.pyfunc.add_to_model(
         described, loader_module="groupwise.mlflow", python_env="python_env.yaml"
     )
