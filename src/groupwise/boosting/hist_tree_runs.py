@@ -166,7 +166,7 @@ class HistTreeEnsemble:
         """Share of each feature in each round's gain, (n_rounds, n_features); zeros if none."""
         shares = np.zeros((len(self.rounds), n_features))
         if self.trees is not None:
-            gains = self.trees.gains()
+            gains = self.trees.gains_by_round()
             for line, (tree, _) in zip(shares, self.rounds, strict=True):
                 if tree is not None:
                     line[:] = gains[tree] / max(gains[tree].sum(), np.finfo(float).tiny)
