@@ -53,7 +53,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib",),
     "download_all_examples": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
 }
 logging.getLogger("distributed").setLevel(logging.ERROR)
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
