@@ -162,6 +162,16 @@ class HistTreeEnsemble:
                 score = score + self.trees.score(X, tree, tree + 1)
             yield score
 
+    def importances(self, n_features: int) -> NDArray[Any]:
+        """Share of each feature in each round's gain, (n_rounds, n_features); zeros if none."""
+        shares = np.zeros((len(self.rounds), n_features))
+        if self.trees is not None:
+            gains = self.trees.gains_by_round()
+            for line, (tree, _) in zip(shares, self.rounds, strict=True):
+                if tree is not None:
+                    line[:] = gains[tree] / max(gains[tree].sum(), np.finfo(float).tiny)
+        return shares
+
     def tail(self, first: int) -> "HistTreeEnsemble":
         kept = self.rounds[first:]
         trees = [tree for tree, _ in kept if tree is not None]

@@ -174,6 +174,13 @@ class PickledBooster:
         text = self.booster.model_to_string(start_iteration=first, num_iteration=last - first)
         return PickledBooster(text, last - first, self.n_jobs)
 
+    def gains_by_round(self) -> NDArray[Any]:
+        """Gain of the splits on each feature in each round, (n_rounds, n_features)."""
+        upto = [
+            self.booster.feature_importance("gain", iteration=n + 1) for n in range(self.n_rounds)
+        ]
+        return np.diff(np.array(upto), axis=0, prepend=0.0)
+
 
 class LightGBMEngine:
     """Histogram trees of LightGBM."""

@@ -29,6 +29,7 @@ __all__ = [
     "dense",
     "expecting",
     "expecting_rows_for",
+    "known_categories",
     "refuse_dates",
     "refuse_equal_names",
     "refuse_size",
@@ -213,6 +214,11 @@ class CategoryColumns:
         table = (codes[:, None] == np.arange(len(known))).astype(float)
         name = column.columns[0]
         return pd.DataFrame(table, column.index, [f"{name}={value}" for value in known])
+
+
+def known_categories(estimator: BaseEstimator) -> CategoryColumns | None:
+    """The category columns that a fitted estimator knows; ``None`` where there are none."""
+    return getattr(estimator, "_categories", None)
 
 
 def check_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:

@@ -53,7 +53,7 @@ class LoadedTable:
 def read_table(
     source: str | Path, *, sql: str | None = None, text: Sequence[str] = (), header: bool = True
 ) -> LoadedTable:
-    """Read a table.
+    """Read a table from a file, or by a query from a database.
 
     Parameters
     ----------
