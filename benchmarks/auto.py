@@ -121,7 +121,13 @@ def singles(
     problem = Problem(
         np.asarray(rows[train], float), np.searchsorted(classes, y[train]), known, len(classes)
     )
-    tiers, _ = first_candidates(kind, n_rows=len(train), n_classes=len(classes), measure=None)
+    tiers, _ = first_candidates(
+        kind,
+        n_rows=len(train),
+        n_features=problem.X.shape[1],
+        n_classes=len(classes),
+        measure=None,
+    )
     trainer = Trainer(Labels(kind), problem, 0)
     asked, outside = np.asarray(rows[test], float), Groups(ids[test])
 

@@ -90,6 +90,14 @@ INTENDED: dict[str, str] = {
     ),
     **dict.fromkeys(("groupboost proportions, xgboost", "kernel counts"),
                     "the likelihood of counts adds up in another order"),
+    **dict.fromkeys(
+        (*(f"groupboost {case}, lightgbm" for case in (
+            "majority", "majority, 3 classes", "weights", "early stopping", "codes", "monotone",
+            "sampled", "leaves", "steps", "sparse", "missing", "table", "rule any",
+            "rule majority", "rule mean")), "groupboost continued"),
+        "exponentials in the precision of the gradient that LightGBM is given: 1e-8 (three "
+        "classes: equal splits, .07)",
+    ),
     **dict.fromkeys(("network", "network squared, 3 classes"),
                     "steps add up in another order, in single precision"),
 }  # fmt: skip

@@ -6,6 +6,9 @@ which Sphinx renders as they stand; the pages stay markdown (MyST). Build it wit
 """
 
 import importlib.metadata
+import importlib.util
+import logging
+import warnings
 from typing import Any
 
 from docutils import nodes
@@ -21,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_templates"]
@@ -36,6 +40,23 @@ numpydoc_show_class_members = False
 
 plot_formats = [("png", 110)]
 plot_html_show_formats = plot_html_show_source_link = False
+
+# Examples that need what no extra of ours brings are shown, and run where it is installed.
+_NEEDS = {"networks_attention": "torch", "skore": "skore", "skrub": "skrub"}
+_missing = [name for name, package in _NEEDS.items() if not importlib.util.find_spec(package)]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": rf"/plot_(?!{'|'.join(_missing)})" if _missing else "/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "image_scrapers": ("matplotlib",),
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+logging.getLogger("distributed").setLevel(logging.ERROR)
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 # Formulas are MathML, which browsers show without a script from the network.
 html_math_renderer = "mathml"

@@ -58,8 +58,8 @@ PRINTED_SECONDS = {
     "bl-L2": 0.0421,
 }
 _ROWS = 400  # of larger sets, drawn at random
-_GOOD = 0.003  # standard error of a cell that needs no more draws
-_FEWEST = 4  # draws, for it to count
+_GOOD = 0.003  # standard error of a method's mean on a set that needs no more draws
+_FEWEST = 4  # draws of every cell, for it to count
 
 
 def _like_l2(level: str, goal: str, data: AggregateData) -> Any:
@@ -114,6 +114,7 @@ class Cell:
     randomness: float
     draw: int
     seed: int
+    n_cells: int  # of this set
 
     def groups(self, rows: Any) -> AggregateData:
         return make_aggregates(
@@ -178,7 +179,16 @@ def _cells(name: str, data: LabelledData, repeats: int, seed: int) -> list[Cell]
     draws = range(repeats if first else max(1, repeats // 2))
     levels = RANDOMNESS if first else RANDOMNESS[::2]
     return [
-        Cell(name, data.X, data.y, size, r, draw, seed + 7919 * draw + 97 * size + round(100 * r))
+        Cell(
+            name,
+            data.X,
+            data.y,
+            size,
+            r,
+            draw,
+            seed=seed + 7919 * draw + 97 * size + round(100 * r),
+            n_cells=len(SIZES) * len(levels),
+        )
         for size in SIZES
         for r in levels
         for draw in draws
@@ -188,8 +198,8 @@ def _cells(name: str, data: LabelledData, repeats: int, seed: int) -> list[Cell]
 def _all_measures(store: Store, cells: list[Cell], track: Track) -> pd.DataFrame:
     """All methods on all cells, first draws first; what the store has is not measured again.
 
-    After four draws a method's cell goes on only while its standard error is above .3 points, and
-    methods that take seconds wait for those that do not.
+    After four draws of every cell a method goes on with a set only while the standard error of its
+    mean over the cells is above .3 points; methods that take seconds wait for those that do not.
     """
     methods = [name for name in METHODS if name != "AOC-ANN" or find_spec("torch")]
     spread = _Spread(store.records)
@@ -225,24 +235,25 @@ def _whole(measures: pd.DataFrame, cells: list[Cell]) -> pd.DataFrame:
 
 
 class _Spread:
-    """The errors of each method's cells so far."""
+    """The errors of each method on each set so far, cell by cell."""
 
     def __init__(self, records: list[dict[str, Any]]):
-        self.found: dict[tuple[Any, ...], list[list[float]]] = {}
+        self.found: dict[tuple[str, str], dict[tuple[int, float], list[list[float]]]] = {}
         for record in records:
             self.add(record)
 
     def add(self, record: dict[str, Any]) -> None:
-        key = tuple(record[name] for name in ("set", "n_b", "r", "method"))
+        cells = self.found.setdefault((record["set"], record["method"]), {})
         errors = [record[what] for what in ("transduction", "induction") if what in record]
-        self.found.setdefault(key, []).append(errors)
+        cells.setdefault((record["n_b"], record["r"]), []).append(errors)
 
     def is_good(self, cell: Cell, method: str) -> bool:
-        """Whether both standard errors are small enough."""
-        errors = np.array(self.found.get((cell.name, cell.size, cell.randomness, method), []))
-        if len(errors) < _FEWEST:
+        """Whether the standard errors of both means over the set's cells are small enough."""
+        cells = [np.array(errors) for errors in self.found.get((cell.name, method), {}).values()]
+        if len(cells) < cell.n_cells or min(map(len, cells)) < _FEWEST:
             return False
-        return bool((errors.std(axis=0, ddof=1) <= _GOOD * np.sqrt(len(errors))).all())
+        variance = sum(errors.var(axis=0, ddof=1) / len(errors) for errors in cells)
+        return bool((np.sqrt(variance) / len(cells) <= _GOOD).all())
 
 
 def _percent(measures: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -364,7 +375,8 @@ def run(out: Path, *, repeats: int = 4, seed: int = 0, track: Track = quiet) -> 
         tables[title] = more[title]()
     settings = {
         "repeats": f"at most {repeats} draws of a cell on ionosphere and half as many on other "
-        f"sets; at least {_FEWEST}, then until both standard errors are below .3 points",
+        f"sets; at least {_FEWEST}, then until the standard errors of a method's means over the "
+        "cells of a set are below .3 points",
         "seed": seed,
         "n_b": SIZES,
         "r": RANDOMNESS,

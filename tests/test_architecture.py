@@ -29,11 +29,11 @@ LAYERS = [
         "ecological",
     },
     {"plotting", "tables"},
-    {"io", "methods", "preparation"},
+    {"io", "methods", "onnx", "preparation"},
     {"auto"},
     {"uncertainty", "explain"},
     {"jobs", "testing"},
-    {"report"},
+    {"mlflow", "report"},
     {"cli"},
 ]
 LAYER = {package: level for level, layer in enumerate(LAYERS) for package in layer}

@@ -1,5 +1,6 @@
 """What stands beside the package says what the package says."""
 
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -47,3 +48,11 @@ def test_the_workflow_runs_what_there_is():
         assert (ROOT / program).stat().st_mode & 0o100, f"{program} cannot be run"
     for page in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
         assert yaml.safe_load(page.read_text())
+
+
+@pytest.mark.long
+def test_the_wheel_works_by_itself():
+    """Built, checked, installed alone and used, away from the source; needs an index for pip."""
+    done = subprocess.run([ROOT / ".ci" / "wheel"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "PASSED" in done.stdout and "SBoostClassifier" in done.stdout

@@ -6,7 +6,7 @@ Every module below is an attribute of the package, loaded when it is first asked
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from groupwise import (
@@ -120,7 +120,7 @@ __all__ = [
 ]
 
 # Needs an extra: not among the names that ``import *`` loads.
-_EXTRAS = ("dask",)
+_EXTRAS = ("dask", "mlflow", "onnx")
 # Where the names that are no modules come from.
 _HOMES = {
     "AutoGroupClassifier": "auto",

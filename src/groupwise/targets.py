@@ -12,6 +12,7 @@ from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.inputs import (
+    ClassWeight,
     check_groups,
     check_known_classes,
     check_labels,
@@ -100,6 +101,21 @@ class GroupTargets:
         if not getattr(loss, "takes_exposure", False):
             raise ValueError(f"exposure is for losses of counts ('poisson'), not for {loss!r}")
         return replace(self, exposure_row=check_exposure(exposure, self.groups))
+
+    def class_weighted(self, class_weight: ClassWeight) -> "GroupTargets":
+        """Groups weighed by their class: ``"balanced"`` gives all classes the same total."""
+        if class_weight is None or self.classes is None:
+            return self
+        code_group = self.y_row[self.groups.first_rows]
+        if isinstance(class_weight, str):
+            n_of_class = np.bincount(code_group, minlength=self.n_classes)
+            of_class = self.groups.n_groups / (self.n_classes * np.maximum(n_of_class, 1))
+        else:
+            of_class = np.array([class_weight.get(label, 1.0) for label in self.classes.tolist()])
+        weight_row = of_class[self.y_row]
+        return replace(
+            self, weight_row=weight_row if self.weight_row is None else self.weight_row * weight_row
+        )
 
     def with_weight(self) -> "GroupTargets":
         """Rows of weight zero left out, as if they were not there."""

@@ -131,14 +131,24 @@ def test_the_canonical_order_is_that_of_content():
 
 @pytest.mark.parametrize("kind", ["majority", "presence", "proportions", "measure", "transfer"])
 def test_baselines_come_first_and_nothing_is_forgotten(kind):
-    tiers, not_tried = first_candidates(kind, n_rows=100, n_classes=2, measure="f1")
+    table = {"n_features": 5, "n_classes": 2, "measure": "f1"}
+    tiers, not_tried = first_candidates(kind, n_rows=100, **table)
     named = {candidate.method.name for tier in tiers for candidate in tier}
     assert named | set(not_tried) == {m.name for m in METHODS if m.kind == kind} - {"auto"}
     assert all(candidate.is_baseline for candidate in tiers[0])
-    large, reasons = first_candidates(kind, n_rows=10**6, n_classes=2, measure="f1")
+    large, reasons = first_candidates(kind, n_rows=10**6, **table)
     assert large[0] and all(
         "rows" in r or "slow" in r or "installed" in r for r in reasons.values()
     )
+
+
+def test_the_network_that_reads_48_columns_is_not_asked_about_more():
+    for n_features, is_asked in ((48, True), (49, False)):
+        tiers, not_tried = first_candidates(
+            "majority", n_rows=100, n_features=n_features, n_classes=2, measure=None
+        )
+        named = {candidate.method.name for tier in tiers for candidate in tier}
+        assert ("in-context" in named) == is_asked == ("in-context" not in not_tried)
 
 
 def test_variants_leave_out_what_has_been_tried():

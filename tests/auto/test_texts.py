@@ -16,7 +16,7 @@ from groupwise.jobs import JobOptions, fit_auto
 from groupwise.preparation import TextEncoder, Unprepared, encode_texts, fit_texts, prepare
 
 N_GROUPS = 24
-ANY = {"n_rows": 90, "n_classes": 0, "measure": None}
+ANY = {"n_rows": 90, "n_features": 2, "n_classes": 0, "measure": None}
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,9 @@ def test_what_it_refuses(images):
     clf.fit(X, table, groups=image)
     with pytest.raises(GroupDataError, match="a column for each of 3 labels"):
         clf.score(X, found[image, :2], groups=image)
+    for empty in (np.full((len(X), 2), np.nan), np.empty((len(X), 0))):
+        with pytest.raises(GroupDataError, match="no label of any group"):
+            GroupBoostMultilabelClassifier(**FEW).fit(X, empty, groups=image)
     with pytest.raises(GroupDataError, match="no label of any group"):
         clf.score(X, np.full((600, 3), np.nan), groups=image)
     with pytest.raises(ValueError, match="X_val needs y_val"):

@@ -171,3 +171,28 @@ def test_clones_share_nothing_that_is_set():
 def test_bad_regression_loss():
     with pytest.raises(ValueError, match="loss must be one of"):
         GroupBoostRegressor(loss="majority").fit(np.zeros((2, 1)), [0.0, 1.0])
+
+
+def test_class_weight_is_sample_weight_by_label(make, grid_data):
+    """Nine groups of ten have the first class; "balanced" gives both the same total over groups."""
+    X, _, groups = grid_data()
+    label = (groups % 10 == 0).astype(int)
+    by_hand = np.where(label == 1, 60 / (2 * 6), 60 / (2 * 54))
+    weighted = make().fit(X, label, groups=groups, sample_weight=by_hand)
+    for class_weight in ("balanced", {0: 60 / (2 * 54), 1: 60 / (2 * 6)}):
+        model = make(class_weight=class_weight).fit(X, label, groups=groups)
+        assert (model.decision_function(X) == weighted.decision_function(X)).all()
+    twice = make(class_weight={1: 5.0}).fit(X, label, groups=groups, sample_weight=by_hand)
+    times = by_hand * np.where(label == 1, 5.0, 1.0)
+    same = make().fit(X, label, groups=groups, sample_weight=times)
+    assert (twice.decision_function(X) == same.decision_function(X)).all()
+    plain = make().fit(X, label, groups=groups)
+    assert plain.decision_function(X).mean() < weighted.decision_function(X).mean()
+
+
+def test_class_weight_needs_labels(make, grid_data):
+    X, y, groups = grid_data()
+    with pytest.raises(ValueError, match="class_weight weighs groups by their label"):
+        make(loss="proportions", class_weight="balanced").fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="class_weight must be"):
+        make(class_weight="even").fit(X, y, groups=groups)

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from groupwise.groups import Groups
 from groupwise.jobs import Job, Result, judge_method, make_supervision
-from groupwise.jobs.baseline import constant_scores
+from groupwise.jobs.evaluate import constant_scores
 from groupwise.jobs.fold_result import wilson_interval
 from groupwise.jobs.importance import _some_groups
 from groupwise.jobs.targets import Targets

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import Groups, HistTrees, NaiveGroupClassifier, SBoostClassifier
-from groupwise.boosting import step_size
+from groupwise.boosting import LinearLearner, step_size
 from groupwise.datasets import GroupedData, load_uci, make_sessions, make_triangle_sessions
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.model_selection import group_train_test_split
@@ -128,6 +128,29 @@ def test_reduces_to_adaboost(seed, gamma, grouped):
         ours.estimator_weights_[0] * 2 * (1 + gamma), theirs.estimator_weights_, rtol=1e-6
     )
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    if seed == 0:  # with others, equally good splits are on other features
+        np.testing.assert_allclose(
+            ours.feature_importances_, theirs.feature_importances_, rtol=1e-6
+        )
+
+
+def test_importances_are_gains_weighted_by_alphas():
+    """Stumps: a round's gain is all on one feature, so each feature has its rounds' alphas."""
+    rng = np.random.default_rng(5)
+    X, groups = rng.normal(size=(300, 3)), np.arange(300) // 3
+    y = (X[:, 0] + 0.7 * X[:, 2] > 0).astype(int)[groups * 3]
+    model = SBoostClassifier(HistTrees(max_depth=1), n_estimators=8).fit(X, y, groups=groups)
+    by_round = model.ensemble_.importances(3)
+    assert (by_round.max(axis=1) == 1.0).all()
+    alpha = model.estimator_weights_[0]
+    by_hand = [alpha[by_round[:, k] == 1.0].sum() / alpha.sum() for k in range(3)]
+    np.testing.assert_allclose(model.feature_importances_, by_hand, rtol=1e-12)
+    with pytest.raises(AttributeError, match="no feature importances"):
+        _ = (
+            model.set_params(estimator=LinearLearner(), n_estimators=1)
+            .fit(X, y, groups=groups)
+            .feature_importances_
+        )
 
 
 def test_samme_without_groups_is_adaboost_samme():

@@ -94,6 +94,8 @@ def test_sparse_rows_are_only_divided():
     np.testing.assert_allclose(
         sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=5e-3
     )
+    for model in (dense, sparse):  # each may be asked about the other's kind of table
+        np.testing.assert_allclose(model.predict_proba(csr_array(X)), model.predict_proba(X))
 
 
 def test_a_bad_penalty_is_refused(blobs):

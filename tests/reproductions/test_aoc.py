@@ -90,7 +90,7 @@ def test_standard_errors_by_hand():
 
 def test_every_method_can_be_made_and_measured(monkeypatch):
     X, y = make_blobs(40, centers=2, random_state=0)
-    cell = aoc.Cell("blobs", X, y, 5, 0.5, draw=0, seed=0)
+    cell = aoc.Cell("blobs", X, y, 5, 0.5, draw=0, seed=0, n_cells=1)
     for name in ("AOC-SVM", "il-L1", "il-L2", "bl-L2", "il-L2 + bias", "mean map", "EasyLLP"):
         made = aoc.METHODS[name]("induction", cell.groups(np.arange(40)))
         assert hasattr(made, "fit")
@@ -102,3 +102,17 @@ def test_every_method_can_be_made_and_measured(monkeypatch):
     measured = aoc._measure(cell, "il-L2 + bias")
     assert measured["induction"] <= 0.25
     assert set(measured) == {"cpu s", "transduction", "with counts", "induction", "norm"}
+
+
+def test_a_mean_of_cells_needs_no_more_draws_when_its_error_is_small():
+    """Two cells of four draws at +-d: each mean has the error d / sqrt(3), theirs d / sqrt(6)."""
+    cell = aoc.Cell("a", None, None, 5, 0.0, draw=4, seed=0, n_cells=2)
+    step = 0.003 * np.sqrt(2.0) * np.sqrt(3.0)  # the mean's error is then just .3 points
+    for factor, good in ((0.99, True), (1.01, False)):
+        spread = aoc._Spread([])
+        for r in (0.0, 1.0):
+            for draw in range(4):
+                assert not spread.is_good(cell, "m")
+                error = 0.1 + factor * step * (-1) ** draw
+                spread.add({"set": "a", "method": "m", "n_b": 5, "r": r, "transduction": error})
+        assert spread.is_good(cell, "m") == good

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from groupwise import cli
-from groupwise.cli.terminal import as_text, visible
+from groupwise.cli.terminal import visible
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.nesting import nesting_depth
+from groupwise.tables.read import as_text
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=1", "'=1", "''+x",
             "-x", "+", "=", "\uff1d1+1", "@", "-2+3+cmd|' /C calc'!A0", "\n=1"]  # fmt: skip

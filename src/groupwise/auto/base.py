@@ -73,7 +73,11 @@ class AutoMixin:
         problem, position = in_canonical_order(given)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tiers, self.not_tried_ = first_candidates(
-            kind.name, n_rows=problem.n_rows, n_classes=problem.n_classes, measure=measure
+            kind.name,
+            n_rows=problem.n_rows,
+            n_features=problem.X.shape[1],
+            n_classes=problem.n_classes,
+            measure=measure,
         )
         problem = self._affordable(kind, problem, tiers[0], seed)
         splits = kind.splits(problem, self.cv, seed)

@@ -20,6 +20,7 @@ from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem, Split
 from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer
 from groupwise.auto.scaling import is_worse
+from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write
 from groupwise.groups import Groups
 from groupwise.kernels import share_kernels
@@ -199,7 +200,7 @@ class InProcess:
         self._current: tuple[int, Fold] | None = None
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
-        with share_kernels(), threadpool_limits(1):
+        with share_kernels(), share_bins(), threadpool_limits(1):
             for entry, fold in tasks:
                 found = None if self._store is None else self._store.get(entry.candidate, fold)
                 if found is None:
@@ -222,7 +223,7 @@ class InProcess:
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         self._current = None
         trainer = Trainer(self._kind, self._tables.problem, self._seed)
-        with share_kernels(), threadpool_limits(1):
+        with share_kernels(), share_bins(), threadpool_limits(1):
             return [trainer.fit(entry.candidate) for entry in entries]
 
 

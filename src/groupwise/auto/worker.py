@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from groupwise.auto.members import Fold, Trainer
 from groupwise.auto.race import Store
+from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write
 from groupwise.kernels import share_kernels
 
@@ -39,7 +40,7 @@ def main(job: Path) -> None:
     ready_file(job, os.getpid()).touch()
     number: int | None = -1
     fitted: Any = None  # what has been prepared for the fold of the last task
-    with share_kernels(_SHARED), threadpool_limits(1):
+    with share_kernels(_SHARED), share_bins(), threadpool_limits(1):
         while True:
             candidate, fold, model_file = tasks.get()
             if candidate is None:

@@ -133,6 +133,10 @@ class VoteEnsemble:
             score = score + weight * cast(output, self.n_classes)
             yield score
 
+    def importances(self, n_features: int) -> NDArray[Any]:
+        """Importances of the features to each hypothesis, (n_rounds, n_features)."""
+        return np.array([each.feature_importances_ for each in self.estimators])
+
     def tail(self, first: int) -> Self:
         return replace(self, estimators=self.estimators[first:], weights=self.weights[first:])
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
-from groupwise.boosting.lightgbm_tools import (
+from groupwise.boosting.lightgbm import (
     PickledBooster,
     can_split,
     lightgbm_input,
@@ -161,6 +161,16 @@ class HistTreeEnsemble:
             else:
                 score = score + self.trees.score(X, tree, tree + 1)
             yield score
+
+    def importances(self, n_features: int) -> NDArray[Any]:
+        """Share of each feature in each round's gain, (n_rounds, n_features); zeros if none."""
+        shares = np.zeros((len(self.rounds), n_features))
+        if self.trees is not None:
+            gains = self.trees.gains_by_round()
+            for line, (tree, _) in zip(shares, self.rounds, strict=True):
+                if tree is not None:
+                    line[:] = gains[tree] / max(gains[tree].sum(), np.finfo(float).tiny)
+        return shares
 
     def tail(self, first: int) -> "HistTreeEnsemble":
         kept = self.rounds[first:]

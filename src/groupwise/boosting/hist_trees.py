@@ -1,20 +1,22 @@
 """Histogram trees as weak learners: LightGBM bins the features once, then only grows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import lightgbm as lgb
-import numpy as np
+from numpy.typing import NDArray
 
 from groupwise._typing import Rows
 from groupwise.boosting.hist_tree_runs import BoundHistTrees
-from groupwise.boosting.lightgbm_tools import lightgbm_input, thread_count
+from groupwise.boosting.lightgbm import binned, thread_count
 from groupwise.inputs.parameters import check_number
 from groupwise.recipes import Recipe
 
-__all__ = ["HistTrees", "SoftTrees"]
+__all__ = ["EngineOptions", "HistTrees", "Objective", "SoftTrees"]
+
+#: Scores of the training rows and the engine's own data object in, gradient and curvature out.
+Objective = Callable[[NDArray[Any], Any], tuple[NDArray[Any], NDArray[Any]]]
 
 
 class HistTrees(Recipe):
@@ -139,8 +141,10 @@ class HistTrees(Recipe):
 
     def with_categories(self, columns: Sequence[int]) -> "HistTrees":
         """The same trees, by position, with these columns as categories too."""
-        known = sorted({int(column) for column in (*(self.categorical_features or ()), *columns)})
-        return HistTrees(**{**self.get_params(deep=False), "categorical_features": known})
+        trees = copy(self)
+        known = {int(column) for column in (*(self.categorical_features or ()), *columns)}
+        trees.categorical_features = sorted(known)
+        return trees
 
     def soft(self) -> "SoftTrees":
         """The same trees, each leaf voting with its share of the classes."""
@@ -151,14 +155,8 @@ class HistTrees(Recipe):
         self.check()
         trees = self.by_position(X.shape[1])
         params = {**trees._engine_params(), "num_threads": thread_count(self.n_jobs, X)}
-        dataset = lgb.Dataset(
-            lightgbm_input(X),
-            label=np.zeros(X.shape[0], dtype=np.float32),
-            categorical_feature=[int(column) for column in trees.categorical_features or ()]
-            or "auto",
-            params=params,
-        )
-        return BoundHistTrees(dataset.construct(), params)
+        dataset = binned(X, params, [int(column) for column in trees.categorical_features or ()])
+        return BoundHistTrees(dataset, params)
 
     def _engine_params(self) -> dict[str, Any]:
         params = {
@@ -214,3 +212,41 @@ class SoftTrees:
 
     def soft(self) -> "SoftTrees":
         return self
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How an engine grows trees.
+
+    Attributes
+    ----------
+    trees : HistTrees
+        Columns by position.
+    learning_rate : float
+    seed : int
+        Of the draws of rows and features.
+    extra : dict
+        In the engine's own words; overrides the rest.
+    """
+
+    trees: HistTrees
+    learning_rate: float = 0.1
+    seed: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def l2(self) -> float:
+        """L2 penalty on leaf values, 1 unless the trees have their own."""
+        given = self.trees.l2_regularization
+        return 1.0 if given is None else given
+
+    @property
+    def categorical(self) -> list[int]:
+        """Positions of the columns that hold category codes."""
+        return [int(column) for column in self.trees.categorical_features or ()]
+
+    @property
+    def monotonic(self) -> list[int] | None:
+        """One sign per feature, or ``None``."""
+        signs = self.trees.monotonic_cst
+        return None if signs is None else [int(sign) for sign in signs]

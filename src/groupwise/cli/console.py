@@ -21,13 +21,14 @@ from rich.table import Table
 
 from groupwise.cli import stop_at_once
 from groupwise.cli.options import OPTION_NAMES
-from groupwise.cli.terminal import as_text, visible
+from groupwise.cli.terminal import visible
 from groupwise.exceptions import GroupDataError
 from groupwise.files import write_text
 from groupwise.io import ModelFileError
 from groupwise.jobs import Result
 from groupwise.tables import OptionError, TableError
 from groupwise.tables.formats import without_password
+from groupwise.tables.read import as_text
 
 __all__ = [
     "Console",

@@ -191,7 +191,7 @@ def fit(
                 model = promise_coverage(job, model, coverage, n_splits=folds)
         for text in dict.fromkeys(str(warning.message) for warning in told):
             console.note(text)
-        _tell(console, model, result, out, page)
+        _tell(console, model, result, out, page, promised=coverage is not None)
         _predict_unlabelled(console, job_options, job, model, predictions)
 
 
@@ -233,7 +233,7 @@ def _fit_auto(
         )
     if coverage is not None:
         model = promise_from_result(job, model, result, AUTO, coverage)
-    _tell(console, model, result, out, page, estimate)
+    _tell(console, model, result, out, page, estimate, promised=coverage is not None)
     return model
 
 
@@ -244,6 +244,8 @@ def _tell(
     out: Path,
     page: Page,
     estimate: Estimate | None = None,
+    *,
+    promised: bool = False,
 ) -> None:
     """Write the files and say what the model is worth."""
     save_model(model, out, result=result.to_json())
@@ -256,10 +258,10 @@ def _tell(
         summary |= {"low": estimate.low, "high": estimate.high}
     units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training")
-    promised = promises(model)
-    if promised is not None:
-        console.print(f"promised:    {promised}")
-        summary |= {"promised": promised}
+    if promised:
+        guarantee = promises(model)
+        console.print(f"promised:    {guarantee}")
+        summary |= {"promised": guarantee}
     console.print(f"written:     {out}" + (f", {page.path}" if page.path else ""))
     console.emit_json(
         summary

@@ -46,6 +46,8 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
 
 def print_job(console: Console, job: Job, why: str | None) -> None:
     """What the job is."""
+    if console.silent:
+        return
     inside = f" in {job.targets.groups.n_groups:,} groups" if job.supervision.group else ""
     console.print(f"table:       {job.table}: {job.n_rows:,} rows{inside}")
     for note in job.notes:

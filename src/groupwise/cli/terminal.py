@@ -1,9 +1,8 @@
-"""Text that a terminal may be shown, and arguments that it handed over."""
+"""Text that a terminal may be shown."""
 
-import os
 import unicodedata
 
-__all__ = ["as_text", "visible"]
+__all__ = ["visible"]
 
 # Cc: control characters, escape sequences begin with one. Cf: marks that turn the direction of
 # what follows, or cannot be seen. Cs: bytes of a path that are no text. Zl, Zp: end a line.
@@ -21,21 +20,6 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(character if _is_plain(character) else _written(character) for character in text)
-
-
-def as_text(argument: str) -> str:
-    r"""An argument of the command line as UTF-8, whatever the locale took its bytes for.
-
-    Examples
-    --------
-    >>> as_text("\udcc3\udca9t\udcc3\udca9.csv")
-    'été.csv'
-    """
-    return os.fsencode(argument).decode("utf-8", "replace") if _escaped(argument) else argument
-
-
-def _escaped(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_plain(character: str) -> bool:

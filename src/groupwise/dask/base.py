@@ -201,6 +201,8 @@ class BaseDaskGroupBoost(BaseEstimator):
                 f"on Dask the engine is 'xgboost', the estimator's is {model.engine!r}: LightGBM "
                 "gives an objective no way to agree with the other workers"
             )
+        if getattr(model, "class_weight", None) is not None:
+            raise ValueError("on Dask there is no class_weight: pass sample_weight to fit")
         check_number("checkpoint_every", self.checkpoint_every, "[1, inf)", whole=True)
         check_parameters(model)
         return model

@@ -8,8 +8,8 @@ import numpy as np
 import xgboost
 from numpy.typing import NDArray
 
-from groupwise.gbdt.engines.xgboost import feature_types
-from groupwise.gbdt.rounds import EngineOptions
+from groupwise.boosting.hist_trees import EngineOptions
+from groupwise.boosting.xgboost import feature_types
 
 __all__ = ["quantile_matrix"]
 

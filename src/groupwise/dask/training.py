@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from xgboost import collective
 from xgboost.collective import CommunicatorContext
 
+from groupwise.boosting.xgboost import XGBoostRun, tree_params
 from groupwise.dask.checkpoint import Checkpoint, CheckpointState
 from groupwise.dask.groupings import PackedGroupings, bind_groupings
 from groupwise.dask.matrix import quantile_matrix
 from groupwise.dask.memory import keep_freed_memory, load_spilled
 from groupwise.dask.partitions import PartitionTargets
 from groupwise.dask.placement import WorkerPartitions
-from groupwise.gbdt.engines.xgboost import XGBoostRun, tree_params
 from groupwise.gbdt.rounds import (
     EngineOptions,
     GroupObjective,

@@ -37,7 +37,7 @@ class _Data:
 
 @dataclass(frozen=True, eq=False)
 class LabelledData(_Data):
-    """Rows with labels.
+    """Rows, each with its label.
 
     Attributes
     ----------

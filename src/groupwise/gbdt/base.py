@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise._typing import Ids, MatrixLike, RandomState
 from groupwise.base import GroupMixin
 from groupwise.boosting import HistTrees
+from groupwise.boosting.hist_trees import EngineOptions
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.rounds import (
     ENGINES,
     Callback,
-    EngineOptions,
     GroupObjective,
     GroupTrees,
     Monitor,

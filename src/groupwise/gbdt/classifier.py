@@ -15,6 +15,7 @@ from groupwise.gbdt.base import GroupBoostMixin
 from groupwise.gbdt.groupings import check_groupings, check_several_targets, target_of_grouping
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
+from groupwise.inputs import ClassWeight, check_class_weight
 from groupwise.losses import LOSSES, GroupLoss, SeveralGroupings, get_loss
 from groupwise.rules import Rule
 from groupwise.targets import (
@@ -78,6 +79,10 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
         How rows decide for their group. ``None``: by their mean score, which the majority losses
         train (on sessions of cmc, german and WISDM it errs less than the vote); for presence the
         loss's own group probability, for proportions the mean probability (the predicted share).
+    class_weight : {"balanced", None} or dict, default=None
+        Of groups by their label, for losses of one label per group; ``"balanced"``: all classes
+        have the same total over groups. Multiplies ``sample_weight``; not for held-out groups that
+        are passed as ``X_val``.
     early_stopping : bool, default=False
         Hold groups out (or take ``X_val``) and stop when their loss no longer falls; the rounds up
         to the best are kept.
@@ -129,6 +134,7 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         rule: str | Rule | None = None,
+        class_weight: ClassWeight = None,
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         validation_fraction: float = 0.2,
@@ -152,6 +158,7 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
         )
         self.loss = loss
         self.rule = rule
+        self.class_weight = class_weight
 
     def _resolve_loss(self) -> GroupLoss:
         loss = copy(get_loss(self.loss))
@@ -161,6 +168,12 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
             )
         loss.check_parameters()
         resolve_rule(self.rule, loss)
+        check_class_weight(self.class_weight)
+        if self.class_weight is not None and loss.target_kind != "label":
+            raise ValueError(
+                f"class_weight weighs groups by their label, and {loss!r} has none: pass "
+                "sample_weight to fit"
+            )
         if isinstance(loss, SeveralGroupings):
             if loss.of_numbers:
                 raise ValueError(f"{loss!r} is of numbers: use GroupBoostRegressor")
@@ -178,7 +191,8 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
     ) -> GroupTargets:
         if isinstance(loss, SeveralGroupings):
             return check_several_targets(self, X, y, groups, sample_weight, loss)
-        return check_class_targets(self, X, y, groups, sample_weight, loss)
+        data = check_class_targets(self, X, y, groups, sample_weight, loss)
+        return data.class_weighted(self.class_weight)
 
     def _validation_targets(
         self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss

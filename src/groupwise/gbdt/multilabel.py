@@ -149,6 +149,8 @@ class GroupBoostMultilabelClassifier(GroupBoostMixin, BaseEstimator):
         rows = check_features(self, X)
         encoded = check_groups(groups, _num_samples(rows))
         y_row, numbers = codes_and_classes(y, encoded, loss)
+        if np.isnan(y_row).all():  # or there is no column
+            raise GroupDataError("y holds no label of any group")
         columns = getattr(y, "columns", None)
         remember_features(self, X)
         labels = numbers if columns is None else np.asarray(columns)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
-from groupwise.boosting import HistTrees
+from groupwise.boosting.hist_trees import EngineOptions, Objective
 from groupwise.losses import BoundLoss
 
 __all__ = [
@@ -17,13 +17,11 @@ __all__ = [
     "Callback",
     "Engine",
     "EngineModel",
-    "EngineOptions",
     "EngineRun",
     "GroupObjective",
     "GroupTrees",
     "LossValue",
     "Monitor",
-    "Objective",
     "Progress",
     "ValidationSet",
     "boost",
@@ -34,46 +32,6 @@ logger = logging.getLogger("groupwise.gbdt")
 
 #: The names that :func:`get_engine` knows.
 ENGINES = ("lightgbm", "xgboost")
-#: Scores of the training rows and the engine's own data object in, gradient and curvature out.
-Objective = Callable[[NDArray[Any], Any], tuple[NDArray[Any], NDArray[Any]]]
-
-
-@dataclass(frozen=True)
-class EngineOptions:
-    """How an engine grows trees.
-
-    Attributes
-    ----------
-    trees : HistTrees
-        Columns by position.
-    learning_rate : float
-    seed : int
-        Of the draws of rows and features.
-    extra : dict
-        In the engine's own words; overrides the rest.
-    """
-
-    trees: HistTrees
-    learning_rate: float = 0.1
-    seed: int = 0
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def l2(self) -> float:
-        """L2 penalty on leaf values, 1 unless the trees have their own."""
-        given = self.trees.l2_regularization
-        return 1.0 if given is None else given
-
-    @property
-    def categorical(self) -> list[int]:
-        """Positions of the columns that hold category codes."""
-        return [int(column) for column in self.trees.categorical_features or ()]
-
-    @property
-    def monotonic(self) -> list[int] | None:
-        """One sign per feature, or ``None``."""
-        signs = self.trees.monotonic_cst
-        return None if signs is None else [int(sign) for sign in signs]
 
 
 class EngineModel(Protocol):
@@ -156,11 +114,11 @@ class GroupObjective:
 def get_engine(name: str) -> Engine:
     """Look an engine up by name; its library is loaded here, as one of them is optional."""
     if name == "lightgbm":
-        from groupwise.gbdt.engines.lightgbm import LightGBMEngine
+        from groupwise.boosting.lightgbm import LightGBMEngine
 
         return LightGBMEngine()
     if name == "xgboost":
-        from groupwise.gbdt.engines.xgboost import XGBoostEngine
+        from groupwise.boosting.xgboost import XGBoostEngine
 
         return XGBoostEngine()
     raise ValueError(f"engine must be 'lightgbm' or 'xgboost', got {name!r}")

@@ -8,7 +8,13 @@ candidate classes (:class:`CandidateRows`), domains (:class:`DomainRows`).
 from groupwise.inputs.candidates import CandidateRows, candidates_of_labels, check_candidates
 from groupwise.inputs.domains import DomainRows, check_domains, domain_shares, find_target_rows
 from groupwise.inputs.labels import GroupedRows, check_known_classes, check_labels, class_codes
-from groupwise.inputs.parameters import check_choice, check_flag, check_number
+from groupwise.inputs.parameters import (
+    ClassWeight,
+    check_choice,
+    check_class_weight,
+    check_flag,
+    check_number,
+)
 from groupwise.inputs.rows import (
     LARGEST_VALUE,
     check_groups,
@@ -17,6 +23,7 @@ from groupwise.inputs.rows import (
     dense,
     expecting,
     expecting_rows_for,
+    known_categories,
     refuse_size,
     split_column,
     take_rows_like,
@@ -43,6 +50,7 @@ __all__ = [
     "LARGEST_VALUE",
     "SHARE_TOLERANCE",
     "CandidateRows",
+    "ClassWeight",
     "DomainRows",
     "GroupedRows",
     "ShareRows",
@@ -51,6 +59,7 @@ __all__ = [
     "candidates_of_labels",
     "check_candidates",
     "check_choice",
+    "check_class_weight",
     "check_domains",
     "check_flag",
     "check_groups",
@@ -73,6 +82,7 @@ __all__ = [
     "group_numbers",
     "group_totals",
     "is_table",
+    "known_categories",
     "refuse_size",
     "split_column",
     "take_rows_like",

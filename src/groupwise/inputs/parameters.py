@@ -7,13 +7,18 @@ ValueError: n_estimators must be a whole number in [1, inf), got 0
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["check_choice", "check_flag", "check_number"]
+from groupwise.groups import show
+
+__all__ = ["ClassWeight", "check_choice", "check_class_weight", "check_flag", "check_number"]
+
+#: What ``class_weight`` may be.
+ClassWeight = str | Mapping[Any, float] | None
 
 
 def check_number(
@@ -78,3 +83,12 @@ def _inside(value: float, interval: str) -> bool:
     above = value >= low if interval[0] == "[" else value > low
     below = value <= high if interval[-1] == "]" else value < high
     return above and below
+
+
+def check_class_weight(class_weight: ClassWeight) -> None:
+    """Refuse what is neither ``None``, ``"balanced"`` nor a positive weight per class."""
+    if isinstance(class_weight, Mapping):
+        for label, weight in class_weight.items():
+            check_number(f"class_weight of {show(label)}", weight, "(0, inf)")
+    else:
+        check_choice("class_weight", class_weight, ("balanced",), none=True)

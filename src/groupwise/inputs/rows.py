@@ -29,6 +29,7 @@ __all__ = [
     "dense",
     "expecting",
     "expecting_rows_for",
+    "known_categories",
     "refuse_dates",
     "refuse_equal_names",
     "refuse_size",
@@ -222,6 +223,11 @@ def _codes_of(column: pd.Series, known: Sequence[Any]) -> NDArray[np.intp]:
         return index.get_indexer(pd.Index(column.to_numpy(dtype=object)))
     place = np.append(index.get_indexer(pd.Index(list(column.cat.categories))), -1)
     return place[column.cat.codes]  # a missing value's code is -1: the last place
+
+
+def known_categories(estimator: BaseEstimator) -> CategoryColumns | None:
+    """The category columns that a fitted estimator knows; ``None`` where there are none."""
+    return getattr(estimator, "_categories", None)
 
 
 def check_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:

@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 
 from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
 from groupwise.auto.candidates import Candidate
-from groupwise.jobs.baseline import constant_scores
-from groupwise.jobs.evaluate import kept_groups, plain_scores, shown_columns, shown_rows
+from groupwise.jobs.evaluate import (
+    constant_scores,
+    kept_groups,
+    plain_scores,
+    shown_columns,
+    shown_rows,
+)
 from groupwise.jobs.fold_result import FoldResult, GroupResults, Importance
 from groupwise.jobs.importance import column_importance
 from groupwise.jobs.job import Job

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from groupwise.base import Predictions
-from groupwise.jobs.baseline import constant_scores
 from groupwise.jobs.fold_result import (
     DomainWeights,
     FoldResult,
@@ -28,6 +27,7 @@ from groupwise.preparation import Prepared
 from groupwise.tables import ColumnUse, LoadedTable
 
 __all__ = [
+    "constant_scores",
     "evaluate_fold",
     "evaluate_model",
     "kept_groups",
@@ -324,3 +324,56 @@ def _weights(model: TableModel) -> DomainWeights | None:
         return None
     names = [str(name) for name in estimator.domain_names_]
     return DomainWeights(names, np.asarray(mass).round(5).tolist())
+
+
+def constant_scores(
+    supervision: Supervision, known: Targets, asked: Targets
+) -> NDArray[np.float64]:
+    """Scores of groups under the constant answer that suits what is known best.
+
+    Candidates are "always this class" for each class and, where shares are known, their mean.
+
+    Parameters
+    ----------
+    supervision : Supervision
+    known : Targets
+        Of the rows that the answer is chosen on.
+    asked : Targets
+        Of the rows that are judged.
+
+    Returns
+    -------
+    score_group : ndarray of shape (n_groups,)
+    """
+    n_classes = len(known.classes)
+    candidates = list(np.eye(n_classes))
+    rows = supervision.judged_rows(known)
+    inside = known.take(rows) if len(rows) < len(known.y) else known
+    if known.y.ndim == 2:
+        candidates.append(inside.y[inside.groups.first_rows].mean(axis=0))
+    means = [
+        _constant_mean(supervision, _constant_answer(proba, inside), inside) for proba in candidates
+    ]
+    best = candidates[int(np.nanargmax(means))]
+    return supervision.judge(_constant_answer(best, asked), asked)
+
+
+def _constant_mean(supervision: Supervision, answer: Predictions, targets: Targets) -> float:
+    scores = supervision.judge(answer, targets)
+    if np.isnan(scores).all():
+        return -np.inf
+    return supervision.mean_score(scores, targets.groups.sizes)
+
+
+def _constant_answer(proba: NDArray[Any], targets: Targets) -> Predictions:
+    groups, n_classes = targets.groups, len(proba)
+    proba_row = np.tile(proba, (groups.n_rows, 1))
+    score_row = proba_row[:, 1] - 0.5 if n_classes == 2 else proba_row
+    return Predictions(
+        classes=np.arange(n_classes),
+        groups=groups,
+        score_row=score_row,
+        proba_row=proba_row,
+        proba_group=np.tile(proba, (groups.n_groups, 1)),
+        code_row=proba_row.argmax(axis=1),
+    )

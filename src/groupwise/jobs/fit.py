@@ -1,20 +1,22 @@
 """One method or the automatic choice on a table: the model of all rows, and what it is worth."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs
 
 from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.options import JobOptions
-from groupwise.jobs.parallel import run_steps
 from groupwise.jobs.result import Result
 from groupwise.methods import AUTO, Method
-from groupwise.tables.combine import TableLike
+from groupwise.tables.read import TableLike
 
-__all__ = ["fit_table", "judge_method"]
+__all__ = ["fit_table", "judge_method", "run_steps"]
 
+Found = TypeVar("Found")
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
 
@@ -159,3 +161,30 @@ class _Fold:
             curve=self.job.wants_curve(number),
             importance=True,
         )
+
+
+def run_steps(
+    function: Callable[[Any], Found], steps: Sequence[Any], n_jobs: int | None = None
+) -> Iterator[Found]:
+    """What the function gives for each step, in the order of the steps, as soon as it is there.
+
+    Parameters
+    ----------
+    function : callable
+        Must not depend on what it was called with before; with more than one job it is sent to
+        other processes.
+    steps : sequence
+    n_jobs : int, default=None
+        Processes; ``None`` is one, this one; -1: as many as there are cores.
+
+    Examples
+    --------
+    >>> list(run_steps(abs, [-1, 2]))
+    [1, 2]
+    """
+    if effective_n_jobs(n_jobs) == 1 or len(steps) < 2:
+        yield from map(function, steps)
+        return
+    yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(function)(step) for step in steps
+    )

@@ -27,7 +27,7 @@ from groupwise.preparation import (
     text_columns,
 )
 from groupwise.tables import Schema
-from groupwise.tables.combine import TableLike
+from groupwise.tables.read import TableLike
 
 __all__ = ["TableModel", "fit_model", "search_params"]
 

@@ -19,7 +19,7 @@ from groupwise.tables import (
     join_groups,
     stack_sources,
 )
-from groupwise.tables.combine import TableLike
+from groupwise.tables.read import TableLike
 
 __all__ = ["JobOptions", "read_tables"]
 

@@ -270,6 +270,8 @@ def _session_weights(
         groups.add(term, gamma * mean)
         top = float(term.max())
         term -= top
+        # in single precision the sum is off by less than its own rounding: the largest term is 1
+        term = term.astype(out.dtype, copy=False)
         np.exp(term, out=term)
         if weight_row is not None:
             term *= weight_row[rows]

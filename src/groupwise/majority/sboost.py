@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
@@ -138,6 +139,10 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
         The final D: which rows still carry their session's label.
     gamma_ : float
     rule_ : Rule
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in what the hypotheses split on (gain, or the estimators' own
+        importances), weighted by :math:`|\alpha_t|`, over all runs; as scikit-learn's AdaBoost has
+        it.
     n_groups_ : int
         Number of sessions seen in ``fit``.
 
@@ -224,6 +229,20 @@ class SBoostClassifier(StagedMixin, SBoostLearnerMixin, BaseGroupClassifier):
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         score_row = self.ensemble_.score(rows)
         return score_row, vote_proba(score_row, self._proba_scale)
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importances of the features to the hypotheses, weighted by their alphas; sum to one."""
+        check_is_fitted(self)
+        ensemble: Any = self.ensemble_
+        runs = ensemble.runs if isinstance(ensemble, OneVsRest) else [ensemble]
+        total = np.zeros(self.n_features_in_)
+        for run, alphas in zip(runs, self.estimator_weights_, strict=True):
+            if not hasattr(run, "importances"):
+                raise AttributeError(f"{self.estimator!r} has no feature importances")
+            shares = run.importances(self.n_features_in_)
+            total += np.abs(alphas[: len(shares)]) @ shares
+        return total / max(total.sum(), np.finfo(float).tiny)
 
     def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """Share of sessions predicted right after each round.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
 from groupwise._typing import RandomState, Rows
-from groupwise.boosting.lightgbm_tools import PickledBooster, lightgbm_input, thread_count
+from groupwise.boosting.lightgbm import PickledBooster, lightgbm_input, thread_count
 from groupwise.boosting.votes import link
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_choice, check_flag, check_number

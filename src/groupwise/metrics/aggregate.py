@@ -115,7 +115,7 @@ def _middle(drawn: NDArray[Any], level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class WorstGroup(Aggregate):
-    """The smallest value.
+    """The smallest value over the groups: how the worst one does.
 
     Its bootstrap interval shows which groups the number hangs on; it is no confidence interval,
     as no resample holds a group worse than the worst.

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import lsqr
 from sklearn.preprocessing import StandardScaler
 
 from groupwise._typing import RandomState, Rows
-from groupwise.inputs import ShareRows, check_number, whole_counts
+from groupwise.inputs import ShareRows, check_number, dense, whole_counts
 from groupwise.losses.base import BoundLoss
 from groupwise.losses.proportions import CountLikelihoodLoss
 from groupwise.proportions.base import BaseProportionsClassifier
@@ -138,7 +138,9 @@ class LinearCountClassifier(BaseProportionsClassifier):
         return RowProba.of_scores(np.asarray(x @ self.coef_) + self.intercept_)
 
     def _proba(self, X: Rows) -> RowProba:
-        return self._of_scaled(self._scaler.transform(X))
+        # means cannot be taken off a sparse table, and a dense one may be asked of either
+        table = dense(X) if self._scaler.with_mean else X
+        return self._of_scaled(self._scaler.transform(table))
 
 
 def _bound(data: ShareRows, part: NDArray[np.intp]) -> tuple[NDArray[np.intp], BoundLoss]:

@@ -1,9 +1,9 @@
 """Tables in and out: one row a record, as files or as the answer to a query."""
 
 from groupwise.tables.columns import ColumnUse, Schema, choose_features
-from groupwise.tables.combine import as_table, join_groups, stack_sources
+from groupwise.tables.combine import join_groups, stack_sources
 from groupwise.tables.errors import OptionError, TableError
-from groupwise.tables.read import LoadedTable, read_table
+from groupwise.tables.read import LoadedTable, as_table, read_table
 from groupwise.tables.write import write_table
 
 __all__ = [

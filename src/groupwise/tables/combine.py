@@ -2,72 +2,19 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from groupwise.groups import show
 from groupwise.tables.columns import column_kind, suggestion
 from groupwise.tables.errors import OptionError, TableError
-from groupwise.tables.read import LoadedTable, frame_fingerprint, read_table
+from groupwise.tables.read import LoadedTable
 
-__all__ = ["TableLike", "as_table", "join_groups", "stack_sources"]
-
-#: A file, a DataFrame of pandas, polars or any library that speaks Arrow, or a table as read.
-TableLike = Any
+__all__ = ["join_groups", "stack_sources"]
 
 _DOMAIN_COLUMNS = ("domain", "table", "source table")
-
-
-def as_table(
-    given: TableLike,
-    *,
-    name: str = "the table",
-    sql: str | None = None,
-    text: Sequence[str] = (),
-    header: bool = True,
-) -> LoadedTable:
-    """A table from whatever holds one.
-
-    Parameters
-    ----------
-    given : str, Path, DataFrame or LoadedTable
-        A DataFrame may be of pandas, polars or any library that speaks Arrow; anything else is read
-        by :func:`read_table`.
-    name : str, default="the table"
-        Of a DataFrame, for messages.
-    sql, text, header
-        As for :func:`read_table`.
-
-    Examples
-    --------
-    >>> as_table(pd.DataFrame({"x": [1, 2]})).frame.shape
-    (2, 1)
-    """
-    if isinstance(given, LoadedTable):
-        return given
-    if isinstance(given, str | Path):
-        return read_table(given, sql=sql, text=text, header=header)
-    if isinstance(given, pd.DataFrame):
-        frame = given.reset_index(drop=True)
-        frame.columns = [str(column) for column in frame.columns]
-    elif hasattr(given, "__arrow_c_stream__"):
-        frame = pa.table(given).to_pandas()
-    else:
-        raise TableError(
-            f"{name} must be a file or a DataFrame of pandas or polars, got {type(given).__name__}"
-        )
-    if not len(frame):
-        raise TableError(f"{name}: there are no rows")
-    if not frame.columns.is_unique:
-        twice = sorted(set(frame.columns[frame.columns.duplicated()]))
-        raise TableError(
-            f"{name}: there is more than one column called {', '.join(map(repr, twice))}"
-        )
-    return LoadedTable(frame, name, frame_fingerprint(frame))
 
 
 def join_groups(rows: LoadedTable, groups: LoadedTable, group: str | None) -> LoadedTable:
@@ -93,6 +40,7 @@ def join_groups(rows: LoadedTable, groups: LoadedTable, group: str | None) -> Lo
 
     Examples
     --------
+    >>> from groupwise.tables import as_table
     >>> rows = as_table(pd.DataFrame({"precinct": ["a", "b", "a"], "age": [30, 40, 50]}))
     >>> totals = as_table(pd.DataFrame({"precinct": ["b", "a"], "yes": [1, 0]}))
     >>> join_groups(rows, totals, "precinct").frame["yes"].tolist()
@@ -173,6 +121,7 @@ def stack_sources(
 
     Examples
     --------
+    >>> from groupwise.tables import as_table
     >>> new = as_table(pd.DataFrame({"x": [1], "y": [None]}))
     >>> old = as_table(pd.DataFrame({"x": [2, 3], "y": ["a", "b"]}))
     >>> table, column = stack_sources(new, {"old": old}, target_name="new", label=["y"])

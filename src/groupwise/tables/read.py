@@ -23,7 +23,10 @@ from groupwise.tables.formats import (
 )
 from groupwise.tables.sql import run_query
 
-__all__ = ["LoadedTable", "frame_fingerprint", "read_table"]
+__all__ = ["LoadedTable", "TableLike", "as_table", "as_text", "frame_fingerprint", "read_table"]
+
+#: A file, a DataFrame of pandas, polars or any library that speaks Arrow, or a table as read.
+TableLike = Any
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class LoadedTable:
 def read_table(
     source: str | Path, *, sql: str | None = None, text: Sequence[str] = (), header: bool = True
 ) -> LoadedTable:
-    """Read a table.
+    """Read a table from a file, or by a query from a database.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ def read_table(
     TableError
         If there is no table to be had; the message names the source.
     """
-    name = without_password(_as_text(str(source)))
+    name = without_password(as_text(str(source)))
     if sql is None and is_database(str(source)) and not Path(source).exists():
         raise TableError(f"{name} is a database: say which rows with --sql")
     digest = hashlib.sha256()
@@ -91,9 +94,64 @@ def read_table(
     return LoadedTable(frame, name, digest.hexdigest())
 
 
-def _as_text(path: str) -> str:
-    """A path as it can be written into a file: Python marks bytes that the locale cannot read."""
-    return os.fsencode(path).decode("utf-8", "replace")
+def as_table(
+    given: TableLike,
+    *,
+    name: str = "the table",
+    sql: str | None = None,
+    text: Sequence[str] = (),
+    header: bool = True,
+) -> LoadedTable:
+    """A table from whatever holds one.
+
+    Parameters
+    ----------
+    given : str, Path, DataFrame or LoadedTable
+        A DataFrame may be of pandas, polars or any library that speaks Arrow; anything else is read
+        by :func:`read_table`.
+    name : str, default="the table"
+        Of a DataFrame, for messages.
+    sql, text, header
+        As for :func:`read_table`.
+
+    Examples
+    --------
+    >>> as_table(pd.DataFrame({"x": [1, 2]})).frame.shape
+    (2, 1)
+    """
+    if isinstance(given, LoadedTable):
+        return given
+    if isinstance(given, str | Path):
+        return read_table(given, sql=sql, text=text, header=header)
+    if isinstance(given, pd.DataFrame):
+        frame = given.reset_index(drop=True)
+        frame.columns = [str(column) for column in frame.columns]
+    elif hasattr(given, "__arrow_c_stream__"):
+        frame = pa.table(given).to_pandas()
+    else:
+        raise TableError(
+            f"{name} must be a file or a DataFrame of pandas or polars, got {type(given).__name__}"
+        )
+    if not len(frame):
+        raise TableError(f"{name}: there are no rows")
+    if not frame.columns.is_unique:
+        twice = sorted(set(frame.columns[frame.columns.duplicated()]))
+        raise TableError(
+            f"{name}: there is more than one column called {', '.join(map(repr, twice))}"
+        )
+    return LoadedTable(frame, name, frame_fingerprint(frame))
+
+
+def as_text(argument: str) -> str:
+    r"""An argument of the command line as UTF-8, whatever the locale took its bytes for.
+
+    Examples
+    --------
+    >>> as_text("\udcc3\udca9t\udcc3\udca9.csv")
+    'été.csv'
+    """
+    escaped = any("\ud800" <= character <= "\udfff" for character in argument)
+    return os.fsencode(argument).decode("utf-8", "replace") if escaped else argument
 
 
 def _parts(source: str | Path) -> list[Path | None]:

@@ -8,8 +8,8 @@ from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs import DomainRows
-from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
+from groupwise.inputs import ClassWeight, DomainRows, check_class_weight
+from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner
 from groupwise.transfer.model_selection import Folds
 from groupwise.transfer.target_selection import TargetSelection, fit_to_rows, select_on_target

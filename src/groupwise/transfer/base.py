@@ -1,7 +1,7 @@
 """What every transfer estimator shares: rows, their domains, and which domain counts."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from copy import copy
 from typing import Any, Self
 
@@ -20,12 +20,11 @@ from groupwise.boosting.votes import decide, vote_proba
 from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups, show
 from groupwise.inputs import (
+    ClassWeight,
     DomainRows,
-    check_choice,
     check_domains,
     check_groups,
     check_labels,
-    check_number,
     check_rows,
     check_totals,
     check_weights,
@@ -41,10 +40,8 @@ from groupwise.transfer.learners import Learner, get_transfer_learner
 
 __all__ = [
     "BaseTransferClassifier",
-    "ClassWeight",
     "TransferMixin",
     "TransferRegressorMixin",
-    "check_class_weight",
     "class_weighted",
     "log_odds_proba",
 ]
@@ -153,18 +150,6 @@ class TransferMixin(GroupMixin):
         with expecting("y", "what fit was given"):
             found = self._metric(truth[is_target], predicted[is_target], sample_weight=weight)
         return float(found)
-
-
-ClassWeight = str | Mapping[Any, float] | None
-
-
-def check_class_weight(class_weight: ClassWeight) -> None:
-    """Refuse what is neither ``None``, ``"balanced"`` nor a positive weight per class."""
-    if isinstance(class_weight, Mapping):
-        for label, weight in class_weight.items():
-            check_number(f"class_weight of {show(label)}", weight, "(0, inf)")
-    else:
-        check_choice("class_weight", class_weight, ("balanced",), none=True)
 
 
 def class_weighted(

@@ -13,7 +13,8 @@ from groupwise.boosting import Ensemble, Rounds
 from groupwise.boosting.rounds import row_loss
 from groupwise.boosting.votes import cast, decide
 from groupwise.groups import Groups
-from groupwise.transfer.base import ClassWeight, class_weighted
+from groupwise.inputs import ClassWeight
+from groupwise.transfer.base import class_weighted
 
 __all__ = [
     "LEAST_TARGET_ERROR",

@@ -13,8 +13,15 @@ from groupwise._typing import RandomState
 from groupwise.boosting import Run, boost
 from groupwise.boosting.votes import decide
 from groupwise.exceptions import GroupDataError
-from groupwise.inputs import DomainRows, check_choice, check_flag, check_number
-from groupwise.transfer.base import BaseTransferClassifier, ClassWeight, check_class_weight
+from groupwise.inputs import (
+    ClassWeight,
+    DomainRows,
+    check_choice,
+    check_class_weight,
+    check_flag,
+    check_number,
+)
+from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.content_order import target_by_content
 from groupwise.transfer.learners import Learner, initial_share, starting_weights
 from groupwise.transfer.rounds import SOURCE_MASS, Algorithm1, LastHalf, RoundPlan, first_voter

@@ -13,13 +13,8 @@ from groupwise.boosting import Ensemble
 from groupwise.boosting.votes import vote_shares
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
-from groupwise.inputs import DomainRows
-from groupwise.transfer.base import (
-    BaseTransferClassifier,
-    ClassWeight,
-    check_class_weight,
-    class_weighted,
-)
+from groupwise.inputs import ClassWeight, DomainRows, check_class_weight
+from groupwise.transfer.base import BaseTransferClassifier, class_weighted
 from groupwise.transfer.learners import Learner, UsesUnlabeled
 from groupwise.transfer.weighting import DensityRatio, PooledRows, Weighting, get_weighting
 

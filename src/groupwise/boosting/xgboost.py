@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise._typing import Rows
-from groupwise.boosting.lightgbm_tools import lightgbm_input as scipy_matrix
-from groupwise.boosting.lightgbm_tools import thread_count
+from groupwise.boosting.hist_trees import EngineOptions, Objective
+from groupwise.boosting.lightgbm import lightgbm_input as scipy_matrix
+from groupwise.boosting.lightgbm import thread_count
 from groupwise.forks import use_engine
-from groupwise.gbdt.rounds import EngineOptions, Objective
 
 __all__ = [
     "XGBoostEngine",

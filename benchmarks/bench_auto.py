@@ -1,0 +1,159 @@
+"""Time, processes and memory of the automatic choice on tables of any size.
+
+Run ``python benchmarks/bench_auto.py [limits|jobs|large]`` on an idle machine. Rows of made-up
+sessions in groups of ten, 20 features; limits are seconds on the clock: other work counts.
+
+- ``limits``: wall seconds against ``time_limit``, for 500 to a million rows.
+- ``jobs``: one process against two, in turns, without a limit, on 2,000 rows.
+- ``large``: 100 thousand rows of 50 features within 300 seconds of CPU, and the memory beside the
+  largest member's own.
+"""
+
+import logging
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import psutil
+from harness import Report
+
+from groupwise.auto import AutoGroupClassifier
+
+logger = logging.getLogger("bench_auto")
+
+
+def data(n_rows: int, n_features: int = 20, size: int = 10) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, n_features))
+    groups = np.repeat(np.arange(n_rows // size), size)
+    signal = X[:, :3].sum(axis=1).reshape(-1, size).mean(axis=1) * np.sqrt(size)
+    y = (signal + rng.normal(size=len(signal)) > 0).astype(int)
+    return X, y[groups], groups
+
+
+class Spent:
+    """CPU seconds and the most memory (MiB) of this process and those it starts.
+
+    Memory is what is resident in all of them, shared pages counted once (PSS); both are looked at
+    every half second, so that a process's last half second is missed.
+    """
+
+    def __enter__(self) -> "Spent":
+        self.cpu, self.most, self._seen = 0.0, 0.0, {}
+        self._start = self._memory()
+        self._own = time.process_time()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def _memory(self) -> float:
+        total = 0
+        me = psutil.Process()
+        for process in (me, *me.children(recursive=True)):
+            try:
+                total += process.memory_full_info().pss
+                if process.pid != os.getpid():
+                    times = process.cpu_times()
+                    self._seen[process.pid] = times.user + times.system
+            except psutil.Error:  # it ended meanwhile
+                continue
+        return total / 2**20
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.5):
+            self.most = max(self.most, self._memory() - self._start)
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        self.cpu = time.process_time() - self._own + sum(self._seen.values())
+
+
+def limits(report: Report) -> None:
+    lines = []
+    for n_rows in (500, 10_000, 100_000, 1_000_000):
+        rows = data(n_rows)
+        for limit in (10, 60):
+            lines.append(one_limit(rows, limit))
+    lines.append(one_limit(data(10_000), 600))
+    report.add("Limits held", lines, "Asked: within 10 % or one second.")
+
+
+def one_limit(rows: tuple[Any, Any, Any], limit: float) -> dict[str, Any]:
+    X, y, groups = rows
+    model = AutoGroupClassifier("majority", time_limit=limit, n_jobs=2, random_state=0)
+    started = time.monotonic()
+    model.fit(X, y, groups=groups)
+    wall = time.monotonic() - started
+    board = model.leaderboard_
+    line = {
+        "rows": f"{len(y):,}",
+        "limit s": limit,
+        "wall s": round(wall, 1),
+        "over": f"{wall / limit - 1:+.0%}",
+        "candidates finished": int(board["state"].isin(["finished", "chosen"]).sum()),
+        "groups used": f"{model.n_groups_used_:,}",
+        "estimate": round(model.estimate_.score, 3),
+    }
+    logger.info("%s", line)
+    return line
+
+
+def jobs(report: Report) -> None:
+    X, y, groups = data(2_000)
+    wall: dict[int, list[float]] = {1: [], 2: []}
+    answers = []
+    for _ in range(2):
+        for n_jobs in wall:
+            started = time.monotonic()
+            model = AutoGroupClassifier("majority", n_jobs=n_jobs, random_state=0)
+            answers.append(model.fit(X, y, groups=groups).predict_groups_proba(X, groups))
+            wall[n_jobs].append(time.monotonic() - started)
+            logger.info("%d jobs: %.1f s", n_jobs, wall[n_jobs][-1])
+    ratio = [one / two for one, two in zip(wall[1], wall[2], strict=True)]
+    line = {
+        "one process s": round(float(np.median(wall[1])), 1),
+        "two processes s": round(float(np.median(wall[2])), 1),
+        "times quicker": " ".join(f"{value:.2f}" for value in ratio),
+        "same answers": all(np.array_equal(answers[0], other) for other in answers),
+    }
+    report.add("Two processes, 2,000 rows, no limit", [line], "Asked: 1.7 times.")
+
+
+def large(report: Report) -> None:
+    X, y, groups = data(100_000, 50)
+    with Spent() as spent:
+        started = time.monotonic()
+        model = AutoGroupClassifier("majority", time_limit=150, n_jobs=2, random_state=0)
+        model.fit(X, y, groups=groups)
+        wall = time.monotonic() - started
+    board = model.leaderboard_
+    line = {
+        "wall s": round(wall, 1),
+        "cpu s": round(spent.cpu, 1),
+        "candidates finished": int(board["state"].isin(["finished", "chosen"]).sum()),
+        "groups used": f"{model.n_groups_used_:,} of {len(np.unique(groups)):,}",
+        "memory MiB": round(spent.most),
+        "table MiB": round(X.nbytes / 2**20),
+    }
+    logger.info("%s", line)
+    report.add(
+        "100,000 rows of 50 features, 150 s with two processes",
+        [line],
+        "Asked: five candidates in 300 s of CPU; memory three times the table beyond the largest "
+        "member.",
+    )
+
+
+SECTIONS = {"limits": limits, "jobs": jobs, "large": large}
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    for section in sys.argv[1:] or SECTIONS:
+        report = Report(f"auto_{section}", "The automatic choice: time, processes, memory")
+        SECTIONS[section](report)
