@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -91,3 +93,19 @@ def test_a_model_without_a_result_has_nothing_to_report(tmp_path):
         read_result(path)
     save_model(SBoostClassifier(), path, result='{"a": 1}')
     assert read_result(path) == '{"a": 1}'
+
+
+@pytest.mark.slow
+def test_a_model_file_loads_no_library_that_the_model_does_not_need(tmp_path):
+    """skops walks through scikit-learn, which loads torch and dask where they are installed."""
+    save_model(
+        SBoostClassifier(n_estimators=2).fit([[0.0], [1.0]], [0, 1], groups=[0, 1]),
+        tmp_path / "model.skops",
+    )
+    code = (
+        "import sys; from groupwise.io import load_model; "
+        f"load_model({str(tmp_path / 'model.skops')!r}); "
+        "print(sorted({'cupy', 'dask', 'jax', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,24 +1,28 @@
 """What has to be done to a table's columns before an estimator sees them."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 
-from groupwise._typing import Rows
+from groupwise._typing import MatrixLike, Rows
 
 __all__ = [
     "Prepared",
+    "TextEncoder",
+    "Unprepared",
     "encode_texts",
     "fit_preparation",
     "fit_texts",
@@ -108,6 +112,61 @@ def encode_texts(
         return rest
     made = pd.DataFrame(np.hstack(parts), index=X.index, columns=text_columns(encoders))
     return pd.concat([made, rest], axis=1)
+
+
+class TextEncoder(TransformerMixin, BaseEstimator):
+    """Numbers in the place of a table's texts, as a transformer.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Columns; see :func:`fit_texts`.
+    categories : sequence of str, default=()
+        Columns that get the type of categories.
+
+    Attributes
+    ----------
+    encoders_ : dict of str to Pipeline
+    """
+
+    def __init__(self, texts: Sequence[str], categories: Sequence[str] = ()):
+        self.texts = texts
+        self.categories = categories
+
+    def fit(self, X: pd.DataFrame, y: None = None) -> Self:
+        """Learn the words of these rows."""
+        self.encoders_ = fit_texts(X, self.texts)
+        return self
+
+    def transform(self, X: pd.DataFrame) -> Prepared:
+        """The table with numbers in the place of its texts."""
+        return prepare(encode_texts(X, self.texts, self.encoders_), self.categories, None)
+
+
+@dataclass(frozen=True)
+class Unprepared:
+    """Rows before a preparation that is learned from rows, for whoever has folds of his own.
+
+    Attributes
+    ----------
+    table : {array, sparse matrix, DataFrame} of shape (n_rows, n_columns)
+        Of anything that the preparation takes: texts, for example.
+    preparation : transformer
+        A clone of it is fitted, to the training rows of each fold.
+    """
+
+    table: MatrixLike
+    preparation: BaseEstimator
+
+    def take(self, rows: NDArray[np.intp]) -> "Unprepared":
+        """The same for some of the rows."""
+        return replace(self, table=_safe_indexing(self.table, rows))
+
+    def fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple[Any, Any]:
+        """Training and held-out rows, prepared by what the training rows tell."""
+        parts = [_safe_indexing(self.table, rows) for rows in (train, test)]
+        fitted = clone(self.preparation).fit(parts[0])
+        return fitted.transform(parts[0]), fitted.transform(parts[1])
 
 
 def _filled(texts: pd.Series) -> pd.Series:

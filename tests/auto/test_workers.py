@@ -154,7 +154,7 @@ def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
 
     def rows(seconds):
         return workers.affordable_rows(
-            Labels("majority"), problem, candidate, seconds=seconds, n_fits=10, seed=0
+            Labels("majority"), problem, candidate, seconds=seconds, n_fits=10, n_tables=2, seed=0
         )
 
     assert rows(1e6) is None

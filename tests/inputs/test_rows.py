@@ -66,6 +66,16 @@ def test_prediction_knows_the_categories_of_training(frame, estimator, unknown):
         check_rows(estimator, np.zeros((2, 2)))
 
 
+@pytest.mark.parametrize("estimator", [Trees(), Plain()])
+def test_categories_keep_their_place_and_may_come_as_text(frame, estimator):
+    table = frame.assign(shape=pd.Categorical(list("abab")), weight=[5.0, 6.0, 7.0, 8.0])
+    rows = fitted(estimator, table)
+    one = {"size": 1.0, "colour": "red", "shape": "a", "weight": 5.0}
+    np.testing.assert_array_equal(check_rows(estimator, pd.DataFrame([one])), rows[:1])
+    assert rows[0, 0] == 1.0 and rows[0, -1] == 5.0
+    assert list(table["colour"]) == list(frame["colour"])  # the caller's table is as it was
+
+
 def test_polars_categories(frame):
     table = pl.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]}).with_columns(
         pl.col("colour").cast(pl.Enum(["blue", "red"]))

@@ -5,6 +5,7 @@ import pytest
 
 from groupwise.io import load_model, save_model
 from groupwise.jobs import Job, Result, make_supervision
+from groupwise.jobs.fold_result import FoldResult, GroupResults
 from groupwise.jobs.promises import (
     label_issues,
     promise_coverage,
@@ -79,6 +80,51 @@ def test_folds_that_were_run_already_calibrate_a_model(kind, fitted):
     assert held.n_groups == 24 and held.of_shares == (kind == "proportions")
     assert "90 % promised" in held.words
     assert np.all(np.diff(held.held) >= 0)
+
+
+def folds_of(proba, truth, *, copies, with_whole):
+    """Two folds of users with so many groups each, all of the same answer."""
+    folds = []
+    for start in (0, 1):
+        user = np.repeat(np.arange(start, len(proba), 2), copies)
+        units = GroupResults(
+            name=[f"{u}-{k}" for k, u in enumerate(user)],
+            size=[1] * len(user),
+            score=[1.0] * len(user),
+            predicted=proba[user].argmax(axis=1).tolist(),
+            proba=proba[user].tolist(),
+            truth=truth[user].tolist(),
+            whole=[f"u{u}" for u in user] if with_whole else None,
+        )
+        folds.append(FoldResult(units=units, rows={}))
+    return folds
+
+
+def test_coverage_that_was_held_counts_whole_units_once():
+    """A user with three equal groups says as much as one with one."""
+    rng = np.random.RandomState(0)
+    first = rng.rand(36)
+    proba = np.column_stack([first, 1.0 - first])
+    truth = (rng.rand(36) > first).astype(int)
+    once = held_coverage(folds_of(proba, truth, copies=1, with_whole=False))
+    thrice = held_coverage(folds_of(proba, truth, copies=3, with_whole=True))
+    assert thrice.n_groups == 108 and once.n_groups == 36
+    np.testing.assert_allclose([thrice.held, thrice.size], [once.held, once.size])
+    # 18 users cannot promise 95 %; 54 groups on their own would seem to
+    alone = held_coverage(folds_of(proba, truth, copies=3, with_whole=False))
+    assert alone.size[-1] < thrice.size[-1] == 2.0
+
+
+def test_folds_keep_what_was_kept_whole(table, columns):
+    frame = table.frame.assign(user=table.frame["group"].str[:2])
+    supervision = make_supervision("majority", **columns["majority"])
+    job = Job.from_table(
+        type(table)(frame, "table", "0" * 64), supervision, wanted=["x"], keep_whole="user"
+    )
+    split = job.splits(2)[0]
+    units = job.run_fold(job.method("naive-logistic"), {}, split, search=False, curve=False).units
+    assert units.whole == [name[:2] for name in units.name]
+    assert GroupResults.from_dict(units.to_dict()) == units
 
 
 def test_rows_need_a_method_of_their_own(fitted):

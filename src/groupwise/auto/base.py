@@ -8,7 +8,7 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import RandomState, Rows
 from groupwise.auto.candidates import Candidate, first_candidates
@@ -21,23 +21,25 @@ from groupwise.auto.choice import (
     keep_members,
 )
 from groupwise.auto.ensemble import Answer
+from groupwise.auto.fold_tables import FoldTables, fold_tables
 from groupwise.auto.kinds import (
     Kind,
     Problem,
-    Split,
     in_canonical_order,
 )
 from groupwise.auto.members import Member
 from groupwise.auto.race import InProcess, Race, Runner, Store
 from groupwise.auto.workers import Workers, affordable_rows
+from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import (
     check_groups,
     check_number,
 )
 from groupwise.model_selection import Splitter
+from groupwise.preparation import Unprepared
 
-__all__ = ["AutoMixin", "with_whole"]
+__all__ = ["AutoMixin", "with_unprepared", "with_whole"]
 
 
 class AutoMixin:
@@ -79,18 +81,19 @@ class AutoMixin:
         )
         problem = self._affordable(kind, problem, tiers[0], seed)
         splits = kind.splits(problem, self.cv, seed)
-        runner = self._runner(kind, problem, splits, seed, started)
-        try:
-            race = Race(kind, problem, splits, runner)
-            race.run(tiers)
-            if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
-                race.runner = InProcess(kind, problem, splits, seed, None)
-                race.entries = race.entries[1:]
-                race.run_tier(tiers[0][:1])
-            choice = choose(kind, race)
-            members = runner.refit(choice.entries)
-        finally:
-            runner.close()
+        with fold_tables(problem, splits) as tables:
+            runner = self._runner(kind, tables, seed, started)
+            try:
+                race = Race(kind, problem, splits, runner)
+                race.run(tiers)
+                if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
+                    race.runner = InProcess(kind, tables, seed, None)
+                    race.entries = race.entries[1:]
+                    race.run_tier(tiers[0][:1])
+                choice = choose(kind, race)
+                members = runner.refit(choice.entries)
+            finally:
+                runner.close()
         self._ensemble, self.members_ = keep_members(choice, members)
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
@@ -107,29 +110,30 @@ class AutoMixin:
         if self.time_limit is None:
             return problem
         n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
+        n_jobs = effective_n_jobs(self.n_jobs)
         rows = affordable_rows(
             kind,
             problem,
             tier[-1],
             seconds=self.time_limit,
-            n_fits=max(1, len(tier) * n_folds // effective_n_jobs(self.n_jobs)),
+            n_fits=max(1, len(tier) * n_folds // n_jobs),
+            n_tables=max(1, n_folds // n_jobs),
             seed=seed,
         )
         return problem if rows is None else problem.take(rows)
 
-    def _runner(
-        self, kind: Kind, problem: Problem, splits: list[Split], seed: int, started: float
-    ) -> Runner:
+    def _runner(self, kind: Kind, tables: FoldTables, seed: int, started: float) -> Runner:
         """What fits candidates: other processes where there is a limit or more than one job."""
         store = None
         if self.folder is not None:
-            store = Store(Path(self.folder), Store.digest_of(kind, problem, splits, seed))
+            digest = Store.digest_of(kind, tables.problem, tables.splits, seed)
+            store = Store(Path(self.folder), digest)
         n_jobs = effective_n_jobs(self.n_jobs)
         if self.time_limit is None and n_jobs == 1:
-            return InProcess(kind, problem, splits, seed, store)
+            return InProcess(kind, tables, seed, store)
         deadline = None if self.time_limit is None else started + self.time_limit
         limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
-        return Workers(kind, problem, splits, seed, store, n_jobs=n_jobs, **limits)
+        return Workers(kind, tables, seed, store, n_jobs=n_jobs, **limits)
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
@@ -152,6 +156,18 @@ class AutoMixin:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # of what it is mixed into
         tags.input_tags.allow_nan = True
         return tags
+
+
+def with_unprepared(problem: Problem, unprepared: Unprepared | None) -> Problem:
+    """The problem with the rows as they were before their preparation."""
+    if unprepared is None:
+        return problem
+    n_rows = _num_samples(unprepared.table)
+    if n_rows != problem.n_rows:
+        raise GroupDataError(
+            f"unprepared must hold the rows of X: it has {n_rows}, X has {problem.n_rows}"
+        )
+    return replace(problem, unprepared=unprepared)
 
 
 def with_whole(problem: Problem, keep_whole: ArrayLike | None) -> Problem:

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.auto.base import AutoMixin, with_whole
+from groupwise.auto.base import AutoMixin, with_unprepared, with_whole
 from groupwise.auto.ensemble import log_odds
 from groupwise.auto.kinds import (
     Kind,
@@ -40,6 +40,7 @@ from groupwise.inputs import (
 from groupwise.inputs.labels import one_entry_per_row, refuse_missing
 from groupwise.metrics import GroupMean, MeasureLike, get_measure, share_error
 from groupwise.model_selection import Splitter
+from groupwise.preparation import Unprepared
 from groupwise.rules import MajorityVote
 
 __all__ = ["AutoGroupClassifier"]
@@ -178,6 +179,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         groups: Ids = None,
         domains: Ids = None,
         keep_whole: ArrayLike | None = None,
+        unprepared: Unprepared | None = None,
     ) -> Self:
         """Choose, fit and calibrate.
 
@@ -193,6 +195,10 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
             For ``kind="transfer"``; may be in ``domain_column``.
         keep_whole : array-like of shape (n_rows,), default=None
             Coarser ids that no fold may divide, for example users who have several sessions each.
+        unprepared : Unprepared, default=None
+            The rows before a preparation that learns from rows (words of texts, for example): every
+            fold learns it from its own training rows. ``X`` is what it makes of all rows, and what
+            it makes of new ones is what the fitted model takes.
 
         Returns
         -------
@@ -203,7 +209,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         kind = self._resolve_kind()
         trial = type(self)(**self.get_params(deep=False))
         problem = trial._checked_problem(kind, X, y, groups, domains)
-        problem = with_whole(problem, keep_whole)
+        problem = with_unprepared(with_whole(problem, keep_whole), unprepared)
         name = self.measure if isinstance(self.measure, str) else None
         measure = name if self.kind == "measure" else None
         trial._race(kind, problem, started=started, measure=measure)

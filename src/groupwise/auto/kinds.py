@@ -26,6 +26,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.metrics import GroupMeasure
 from groupwise.model_selection import Splitter, split_whole_groups
+from groupwise.preparation import Unprepared
 from groupwise.rules import MajorityVote
 
 __all__ = [
@@ -66,6 +67,9 @@ class Problem:
         Codes; the target's is 0.
     keep_whole : ndarray of shape (n_rows,), default=None
         Coarser ids that no fold divides.
+    unprepared : Unprepared, default=None
+        The rows before a preparation that every fold learns for itself; ``X`` is what comes of it
+        on all rows.
     """
 
     X: Rows
@@ -75,6 +79,7 @@ class Problem:
     categories: tuple[int, ...] = ()
     domains: NDArray[np.intp] | None = None
     keep_whole: NDArray[np.intp] | None = None
+    unprepared: Unprepared | None = None
 
     @property
     def n_rows(self) -> int:
@@ -87,13 +92,26 @@ class Problem:
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """The same for some of the rows; groups keep their names."""
+        rest = None if self.unprepared is None else self.unprepared.take(rows)
+        return self.take_as(rows, self.X[rows], self.categories, rest)
+
+    def take_as(
+        self,
+        rows: NDArray[np.intp],
+        X: Rows,
+        categories: tuple[int, ...],
+        unprepared: Unprepared | None = None,
+    ) -> "Problem":
+        """The same for some of the rows, with these features."""
         return replace(
             self,
-            X=self.X[rows],
+            X=X,
             y=self.y[rows],
+            categories=categories,
             groups=Groups(self.groups.names[self.groups.codes[rows]]),
             domains=None if self.domains is None else self.domains[rows],
             keep_whole=None if self.keep_whole is None else self.keep_whole[rows],
+            unprepared=unprepared,
         )
 
 

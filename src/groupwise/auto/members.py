@@ -16,7 +16,8 @@ from sklearn.compose import ColumnTransformer
 from groupwise._typing import Rows
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.ensemble import Answer
-from groupwise.auto.kinds import Kind, Problem, Split
+from groupwise.auto.fold_tables import FoldTables
+from groupwise.auto.kinds import Kind, Problem
 from groupwise.groups import Groups
 from groupwise.majority import NaiveGroupClassifier
 from groupwise.preparation import Prepared, fit_preparation, needs_preparation, prepare
@@ -135,17 +136,15 @@ class FoldAnswer:
 class Fold:
     """One fold: candidates are fitted to its training rows and asked about the others."""
 
-    def __init__(self, kind: Kind, problem: Problem, split: Split, seed: int):
-        self._kind, self._problem, self._split, self._seed = kind, problem, split, seed
+    def __init__(self, kind: Kind, tables: FoldTables, number: int, seed: int):
+        self._kind, self._tables, self._number, self._seed = kind, tables, number, seed
         self._test_ready: dict[bool, Prepared] = {}
 
     @cached_property
-    def _trainer(self) -> Trainer:
-        return Trainer(self._kind, self._problem.take(self._split[0]), self._seed)
-
-    @cached_property
-    def _test(self) -> Problem:
-        return self._problem.take(self._split[1])
+    def _parts(self) -> tuple[Trainer, Problem]:
+        """What fits to the training rows, and the others."""
+        train, test = self._tables.problems(self._number)
+        return Trainer(self._kind, train, self._seed), test
 
     def answer(self, candidate: Candidate) -> FoldAnswer:
         """Fit and ask; whatever goes wrong is the candidate's failure, with its reason."""
@@ -159,14 +158,14 @@ class Fold:
         return FoldAnswer(answer, time.perf_counter() - started)
 
     def _answer(self, candidate: Candidate) -> Answer:
-        member = self._trainer.fit(candidate)
+        trainer, asked = self._parts
+        member = trainer.fit(candidate)
         needs = member.preparation is not None
         if needs not in self._test_ready:
-            test = prepare(self._test.X, member.categories, member.preparation)
-            self._test_ready[needs] = test
+            self._test_ready[needs] = prepare(asked.X, member.categories, member.preparation)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = member.predictions_of(self._test_ready[needs], self._test.groups)
+            found = member.predictions_of(self._test_ready[needs], asked.groups)
         answer = {name: np.asarray(getattr(found, name)) for name in self._kind.keeps}
         if not all(np.isfinite(values).all() for values in answer.values()):
             raise ValueError("its answers are not finite")

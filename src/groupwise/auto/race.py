@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_limits
 import groupwise
 from groupwise.auto.candidates import Candidate, variants
 from groupwise.auto.ensemble import FEW_GROUPS, Answer, Truth, best_of_each
+from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem, Split
 from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer
 from groupwise.auto.scaling import is_worse
@@ -130,6 +132,8 @@ class Store:
         X: Any = problem.X
         parts: list[Any] = [X.data, X.indices, X.indptr] if issparse(X) else [X]
         parts += [problem.y, problem.groups.codes, *(test for _, test in splits)]
+        if problem.unprepared is not None:
+            digest.update(joblib.hash(problem.unprepared).encode())
         if problem.domains is not None:
             parts.append(problem.domains)
         for part in parts:
@@ -191,16 +195,8 @@ class InProcess:
 
     out_of_time = False
 
-    def __init__(
-        self,
-        kind: Kind,
-        problem: Problem,
-        splits: Sequence[Split],
-        seed: int,
-        store: Store | None,
-    ):
-        self._job = kind, problem, seed
-        self._splits, self._store = splits, store
+    def __init__(self, kind: Kind, tables: FoldTables, seed: int, store: Store | None):
+        self._kind, self._tables, self._seed, self._store = kind, tables, seed, store
         self._current: tuple[int, Fold] | None = None
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
@@ -221,13 +217,12 @@ class InProcess:
 
     def _fold(self, number: int) -> Fold:
         if self._current is None or self._current[0] != number:
-            kind, problem, seed = self._job
-            self._current = number, Fold(kind, problem, self._splits[number], seed)
+            self._current = number, Fold(self._kind, self._tables, number, self._seed)
         return self._current[1]
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         self._current = None
-        trainer = Trainer(*self._job)
+        trainer = Trainer(self._kind, self._tables.problem, self._seed)
         with share_kernels(), share_bins(), threadpool_limits(1):
             return [trainer.fit(entry.candidate) for entry in entries]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
-from groupwise.auto.base import AutoMixin, with_whole
+from groupwise.auto.base import AutoMixin, with_unprepared, with_whole
 from groupwise.auto.kinds import (
     Numbers,
     Problem,
@@ -16,6 +16,7 @@ from groupwise.auto.kinds import (
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.model_selection import Splitter
+from groupwise.preparation import Unprepared
 
 __all__ = ["AutoGroupRegressor"]
 
@@ -81,6 +82,7 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         *,
         groups: Ids = None,
         keep_whole: ArrayLike | None = None,
+        unprepared: Unprepared | None = None,
     ) -> Self:
         """Choose and fit.
 
@@ -93,6 +95,8 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         groups : array-like of shape (n_rows,), default=None
         keep_whole : array-like of shape (n_rows,), default=None
             Coarser ids that no fold may divide.
+        unprepared : Unprepared, default=None
+            As in :class:`AutoGroupClassifier`.
 
         Returns
         -------
@@ -102,6 +106,7 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         self._check_effort()
         trial = type(self)(**self.get_params(deep=False))
         problem = with_whole(trial._checked_problem(X, y, groups), keep_whole)
+        problem = with_unprepared(problem, unprepared)
         trial._race(Numbers(self.target), problem, started=started)
         return self._take_over(trial)
 

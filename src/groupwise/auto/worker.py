@@ -33,7 +33,7 @@ def ready_file(job: Path, process: int) -> Path:
 
 def main(job: Path) -> None:
     """Do what is asked until nothing is asked any more."""
-    kind, problem, splits, seed, folder, digest = joblib.load(job, mmap_mode="r")
+    kind, tables, seed, folder, digest = joblib.load(job, mmap_mode="r")
     store = Store(folder, digest)
     tasks: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
@@ -43,8 +43,11 @@ def main(job: Path) -> None:
     with share_kernels(_SHARED), share_bins(), threadpool_limits(1):
         while True:
             candidate, fold, model_file = tasks.get()
+            if candidate is None:
+                tables.make(fold)
+                continue
             if fold != number:
-                number, fitted = fold, _on(fold, kind, problem, splits, seed)
+                number, fitted = fold, _on(fold, kind, tables, seed)
             if fold is None:
                 with atomic_write(model_file) as part:
                     joblib.dump(fitted.fit(candidate), part)
@@ -52,11 +55,11 @@ def main(job: Path) -> None:
                 store.put(candidate, fold, fitted.answer(candidate))
 
 
-def _on(fold: int | None, kind: Any, problem: Any, splits: Any, seed: int) -> Any:
+def _on(fold: int | None, kind: Any, tables: Any, seed: int) -> Any:
     """What fits candidates to the training rows of a fold, or to all rows."""
     if fold is None:
-        return Trainer(kind, problem, seed)
-    return Fold(kind, problem, splits[fold], seed)
+        return Trainer(kind, tables.problem, seed)
+    return Fold(kind, tables, fold, seed)
 
 
 def _listen(tasks: "queue.Queue[Any]") -> None:

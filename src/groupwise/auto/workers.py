@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from groupwise.auto.candidates import Candidate
-from groupwise.auto.kinds import Kind, Problem, Split
+from groupwise.auto.fold_tables import FoldTables
+from groupwise.auto.kinds import Kind, Problem
 from groupwise.auto.members import Member, Trainer
 from groupwise.auto.race import Entry, InProcess, Store, take_answer
 from groupwise.auto.worker import ready_file
@@ -118,7 +119,7 @@ class Workers:
 
     Parameters
     ----------
-    kind, problem, splits, seed
+    kind, tables, seed
         As in :class:`~groupwise.auto.race.InProcess`.
     store : Store or None
         ``None``: folds are kept in a folder of their own until the end.
@@ -132,8 +133,7 @@ class Workers:
     def __init__(
         self,
         kind: Kind,
-        problem: Problem,
-        splits: Sequence[Split],
+        tables: FoldTables,
         seed: int,
         store: Store | None,
         *,
@@ -144,10 +144,10 @@ class Workers:
         self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
-        self._here = InProcess(kind, problem, splits, seed, self._store)
-        self._job, self._n_jobs, self._n_folds = home / "job", n_jobs, len(splits)
+        self._here, self._tables = InProcess(kind, tables, seed, self._store), tables
+        self._job, self._n_jobs, self._n_folds = home / "job", n_jobs, len(tables.splits)
         where = (self._store.folder.absolute(), self._store.digest)
-        joblib.dump((kind, problem, list(splits), seed, *where), self._job)
+        joblib.dump((kind, tables, seed, *where), self._job)
         self._processes: list[_Process] = []
         self._deadline = deadline
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
@@ -172,6 +172,7 @@ class Workers:
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         missing = [task for task in tasks if not self._is_known(*task)]
+        self._prepare({fold for _, fold in missing})
         # against the clock the shortest first; else the longest, so that none is left to run alone
         sign = -1.0 if self._deadline is None else 1.0
         waiting = deque(sorted(missing, key=lambda task: sign * task[0].seconds))
@@ -188,6 +189,14 @@ class Workers:
                     process.ask((entry, fold), (entry.candidate, fold, None), path)
             if not self._help_at_the_start(waiting):
                 time.sleep(_LOOK)
+
+    def _prepare(self, folds: set[int]) -> None:
+        """Have the rows of these folds prepared; of the next ones too, where a process is free."""
+        if not self._tables.missing(sorted(folds)):
+            return
+        last = max(max(folds) + 1, min(min(folds) + self._n_jobs, self._n_folds))
+        todo = self._tables.missing(range(min(folds), last))
+        self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
     def _help_at_the_start(self, waiting: "deque[tuple[Entry, int]]") -> bool:
         """Run a baseline here as long as no process has started, which takes seconds."""
@@ -235,21 +244,29 @@ class Workers:
         if self._deadline is not None:
             return self._refit_in_time(entries)
         files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
-        waiting = deque(zip(entries, files, strict=True))
+        pairs = list(zip(entries, files, strict=True))
+        self._make_files([((entry.candidate, None, file), file) for entry, file in pairs])
+        # one that was not made is fitted here, with its error
+        return [
+            joblib.load(file) if file.exists() else self._here.refit([entry])[0]
+            for entry, file in pairs
+        ]
+
+    def _make_files(self, tasks: Sequence[tuple[tuple[Any, ...], Path]]) -> None:
+        """Ask for files side by side; a process that ends leaves its own out."""
+        waiting = deque(tasks)
         while waiting or any(process.doing for process in self._processes):
+            if self.out_of_time:
+                self._give_up()
+                return
             for process in self._enough_for(waiting):
                 if process.doing is not None:
-                    # one that ended without a file: fitted here, with its error
                     if process.doing[1].exists() or process.process.poll() is not None:
                         process.doing = None
                 elif waiting and process.is_ready():
-                    entry, file = waiting.popleft()
-                    process.ask(entry, (entry.candidate, None, file), file)
+                    task, file = waiting.popleft()
+                    process.ask(task, task, file)
             time.sleep(_LOOK)
-        return [
-            joblib.load(file) if file.exists() else self._here.refit([entry])[0]
-            for entry, file in zip(entries, files, strict=True)
-        ]
 
     def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
         assert self._deadline is not None
@@ -269,6 +286,7 @@ def affordable_rows(
     *,
     seconds: float,
     n_fits: int,
+    n_tables: int,
     seed: int,
 ) -> NDArray[np.intp] | None:
     """Rows of as many whole groups as the first tier can be run on in time; ``None``: of all.
@@ -283,8 +301,9 @@ def affordable_rows(
         A typical one.
     seconds : float
         All there is.
-    n_fits : int
-        How many fits that has to be enough for, one after another.
+    n_fits, n_tables : int
+        How many fits that has to be enough for, one after another, and how many preparations of
+        rows, where folds prepare them.
     seed : int
     """
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
@@ -300,14 +319,18 @@ def affordable_rows(
     times, sizes = [], []
     for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
         rows = rows_of(size)
-        started = time.perf_counter()
         with threadpool_limits(1):
+            started = time.perf_counter()
             Trainer(kind, problem.take(rows), seed).fit(candidate)
-        times.append(time.perf_counter() - started)
+            fitted = time.perf_counter()
+            if problem.unprepared is not None:
+                problem.unprepared.fold(rows, rows[:1])
+            prepared = time.perf_counter()
+        times.append(n_fits * (fitted - started) + n_tables * (prepared - fitted))
         sizes.append(len(rows))
     per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
     fixed = max(times[1] - per_row * sizes[1], 0.0)
-    n_rows = (_FIRST_TIER * seconds / n_fits - fixed) / per_row
+    n_rows = (_FIRST_TIER * seconds - fixed) / per_row
     if n_rows >= problem.n_rows:
         return None
     return rows_of(max(n_rows, _LEAST_SAMPLE))

@@ -197,23 +197,32 @@ class CategoryColumns:
                 f"the model was fitted to a DataFrame with category columns, got "
                 f"{type(X).__name__}: pass a DataFrame with the same columns"
             )
-        parts: list[Any] = []
-        for place in range(frame.shape[1]):
-            column = frame.iloc[:, [place]]
-            if place in self.positions:
-                known = self.categories[self.positions.index(place)]
-                parts.append(self._numbers_of(column, known))
-            else:
-                parts.append(column)
-        return pd.concat(parts, axis=1)
-
-    def _numbers_of(self, column: pd.DataFrame, known: Sequence[Any]) -> pd.DataFrame:
-        codes = pd.Index(known).get_indexer(pd.Index(column.iloc[:, 0].to_numpy(dtype=object)))
         if self.as_codes:
-            return pd.DataFrame(np.where(codes < 0, np.nan, codes), column.index, column.columns)
-        table = (codes[:, None] == np.arange(len(known))).astype(float)
-        name = column.columns[0]
-        return pd.DataFrame(table, column.index, [f"{name}={value}" for value in known])
+            table = frame.copy(deep=False)
+            for place, known in zip(self.positions, self.categories, strict=True):
+                codes = _codes_of(frame.iloc[:, place], known)
+                table.isetitem(place, np.where(codes < 0, np.nan, codes))
+            return table
+        parts, start = [], 0
+        for place, known in zip(self.positions, self.categories, strict=True):
+            column = frame.iloc[:, place]
+            one_each = (_codes_of(column, known)[:, None] == np.arange(len(known))).astype(float)
+            names = [f"{column.name}={value}" for value in known]
+            parts += [
+                frame.iloc[:, start:place],
+                pd.DataFrame(one_each, frame.index, names),
+            ]
+            start = place + 1
+        return pd.concat([*parts, frame.iloc[:, start:]], axis=1)
+
+
+def _codes_of(column: pd.Series, known: Sequence[Any]) -> NDArray[np.intp]:
+    """Positions of the values among those known; -1 for others."""
+    index = pd.Index(known)
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return index.get_indexer(pd.Index(column.to_numpy(dtype=object)))
+    place = np.append(index.get_indexer(pd.Index(list(column.cat.categories))), -1)
+    return place[column.cat.codes]  # a missing value's code is -1: the last place
 
 
 def known_categories(estimator: BaseEstimator) -> CategoryColumns | None:
@@ -354,8 +363,8 @@ def refuse_size(
     """
     if np.isinf(limit) or not np.size(values):
         return
-    flat = np.ravel(values)
-    largest = max(float(np.fmax.reduce(flat)), -float(np.fmin.reduce(flat)))
+    extremes = (float(part.reduce(values, axis=None)) for part in (np.fmax, np.fmin))
+    largest = max(map(abs, extremes))
     if largest > limit:
         raise GroupDataError(
             f"{argument} holds {largest:g}; {name} computes with values up to {limit:g}"

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from groupwise._compat import load_skops
 from groupwise.files import atomic_write
 from groupwise.io.errors import ModelFileError
 from groupwise.io.nodes import check_tree
@@ -58,11 +59,11 @@ def save_model(model: Any, path: str | Path, *, result: str | None = None) -> Pa
     ModelFileError
         If the model holds something that :func:`load_model` would refuse.
     """
-    import skops.io  # slow to load, and most commands need no model
+    skops_io = load_skops()
 
     with atomic_write(path) as part:
         try:
-            skops.io.dump(model, part)
+            skops_io.dump(model, part)
         except (RuntimeError, TypeError) as error:  # what has no state: a torch module
             raise ModelFileError(
                 f"{path}: this {type(model).__name__} cannot be a model file: {error}"
@@ -101,7 +102,7 @@ def load_model(path: str | Path) -> Any:
         would unpack to far more than its size, or asks for anything else than the parts of a model;
         the message names the file and the part.
     """
-    import skops.io  # slow to load, and most commands need no model
+    skops_io = load_skops()
 
     path = Path(path)
     with _opened(path) as (file, stream):
@@ -113,7 +114,7 @@ def load_model(path: str | Path) -> Any:
         check_arrays(file)
         stream.seek(0)
         try:
-            return skops.io.load(stream, trusted=names)
+            return skops_io.load(stream, trusted=names)
         except Exception as error:
             versions = ", ".join(f"{name} {header['versions'].get(name)}" for name in _CHECKED[:2])
             raise ModelFileError(

@@ -152,6 +152,7 @@ def _units(name: str, held_out: HeldOutGroups, job: Job, inside: Any) -> GroupRe
     by_share = targets.y.ndim == 2
     one_label = not by_share and bool((targets.y == y_group[groups.codes]).all())
     proba, score = held_out.proba[name][inside], held_out.score[name][inside]
+    whole = targets.whole_of_groups()
     return GroupResults(
         name=[str(group) for group in groups.names[at]],
         size=groups.sizes[at].tolist(),
@@ -161,4 +162,5 @@ def _units(name: str, held_out: HeldOutGroups, job: Job, inside: Any) -> GroupRe
         truth=y_group[at].tolist() if one_label else None,
         shares=y_group[at].round(5).tolist() if by_share else None,
         baseline=_baseline(job, at),
+        whole=None if whole is None else [whole[place] for place in at],
     )

@@ -153,6 +153,7 @@ def _units(
         truth=y_group.tolist() if one_label else None,
         shares=y_group.round(5).tolist() if by_share else None,
         baseline=plain_scores(baseline),
+        whole=targets.whole_of_groups(),
         **_counts(supervision, predictions, targets),
     )
 

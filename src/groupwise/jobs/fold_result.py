@@ -72,6 +72,8 @@ class GroupResults(Record):
         Rows of each class, known and predicted, where rows are labelled.
     baseline : list of float or None, default=None
         Score of the best constant answer.
+    whole : list of str, default=None
+        The coarser id that no fold divides, where there are such.
     """
 
     name: list[str]
@@ -84,6 +86,7 @@ class GroupResults(Record):
     counts: list[list[int]] | None = None
     counts_predicted: list[list[int]] | None = None
     baseline: list[float | None] | None = None
+    whole: list[str] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(getattr(self, f.name) or self.name) for f in fields(self)}

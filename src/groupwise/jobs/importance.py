@@ -15,7 +15,7 @@ from groupwise.tables.cells import DATE_PARTS
 __all__ = ["column_importance"]
 
 # Columns times rows that are predicted again: what can be waited for.
-_MOST = 300_000
+_MOST = 100_000
 # Values that are held at once: many versions of a small table are predicted in one go.
 _CELLS = 2_000_000
 

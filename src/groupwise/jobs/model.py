@@ -18,6 +18,8 @@ from groupwise.jobs.targets import Targets
 from groupwise.methods import AUTO, Method
 from groupwise.preparation import (
     Prepared,
+    TextEncoder,
+    Unprepared,
     encode_texts,
     fit_preparation,
     fit_texts,
@@ -164,6 +166,9 @@ def fit_model(
     ids = supervision.ids(targets)
     if method.name == AUTO:  # its folds keep groups whole in transfer too
         ids = {"groups": targets.groups, "keep_whole": targets.whole} | ids
+        if schema.texts:  # of which they learn the words of their own training rows
+            words = TextEncoder(schema.texts, schema.categories)
+            ids["unprepared"] = Unprepared(features, words)
     if unlabelled is not None:
         more, groups = unlabelled
         ids |= {"X_unlabeled": model.prepare(more), **supervision.unlabelled_ids(groups)}

@@ -66,6 +66,10 @@ class Targets:
         """What an estimator is given as ``y``."""
         return self.y if self.told is None else self.told
 
+    def whole_of_groups(self) -> list[str] | None:
+        """The coarser id of each group, where there are such."""
+        return None if self.whole is None else [str(w) for w in self.whole[self.groups.first_rows]]
+
     def take(self, rows: NDArray[np.intp]) -> "Targets":
         """The same for some of the rows."""
         return Targets(

@@ -18,6 +18,9 @@ _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 class HeldCoverage:
     """Sets or intervals of every fold's groups, calibrated on the groups of the other folds.
 
+    Where no fold divides coarser units (users, who have several groups each), every unit counts
+    once, as it does where sets are promised.
+
     Attributes
     ----------
     promised, held, size : list of float
@@ -53,16 +56,19 @@ def held_coverage(folds: list[FoldResult]) -> HeldCoverage | None:
     proba = np.concatenate([np.asarray(unit.proba, dtype=float) for unit in units])
     fold = np.repeat(np.arange(len(units)), [len(unit.name) for unit in units])
     score, classes = _scores(units, proba, of_shares)
+    counted = [unit.name if unit.whole is None else unit.whole for unit in units]
+    unit = np.unique(np.concatenate(counted), return_inverse=True)[1]
+    weight = 1.0 / np.bincount(unit)[unit]
     held, size = [], []
     for level in _LEVELS:
         inside, large = np.empty(len(fold), bool), np.empty(len(fold))
         for number in range(len(units)):
             test, known = fold == number, fold != number
-            scores = CalibrationScores.of_units(score[known], np.arange(known.sum()))
+            scores = CalibrationScores.of_units(score[known], unit[known], sharp=True)
             inside[test] = scores.keeps(score[test][None], level)
             large[test] = _sizes(scores, classes, test, level)
-        held.append(float(inside.mean()))
-        size.append(float(large.mean()))
+        held.append(float(np.average(inside, weights=weight)))
+        size.append(float(np.average(large, weights=weight)))
     return HeldCoverage(list(_LEVELS), held, size, len(fold), of_shares)
 
 

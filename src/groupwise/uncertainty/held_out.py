@@ -179,12 +179,14 @@ def fit_part(
     """Fit a clone to some of the rows (``None``: all), with their groups or domains."""
     model: Any = clone(estimator)
     _seed(model, rng)
-    if rows is None:
-        rows = np.arange(data.groups.n_rows)
+    X, y, groups, domains = data.X, data.y, data.groups, data.domains
+    if rows is not None:
+        X, y, groups = _safe_indexing(X, rows), y[rows], data.groups_of(rows)
+        domains = None if domains is None else domains[rows]
     options: dict[str, Any] = {}
     if has_fit_parameter(model, "groups"):
-        options["groups"] = data.groups_of(rows)
-    if data.domains is not None:
+        options["groups"] = groups
+    if domains is not None:
         model.set_params(target_domain=0)
-        options["domains"] = data.domains[rows]
-    return model.fit(_safe_indexing(data.X, rows), data.y[rows], **options)
+        options["domains"] = domains
+    return model.fit(X, y, **options)
