@@ -22,7 +22,13 @@ nine = bag.spread(bag.max(digit == 9)).astype(int)
 train = bag.codes < 120
 
 net = GroupNetClassifier(
-    "presence", pooling="attention", epochs=30, learning_rate=0.01, device="cpu", random_state=0
+    "presence",
+    pooling="attention",
+    n_members=2,
+    epochs=40,
+    learning_rate=0.01,
+    device="cpu",
+    random_state=0,
 )
 net.fit(X[train], nine[train], groups=bag.codes[train])
 found = net.predictions(X[~train], bag.codes[~train])
@@ -35,7 +41,7 @@ found = net.predictions(X[~train], bag.codes[~train])
 
 proba = found.proba_row[:, 1]
 names = found.groups.names[found.y_group == 1][:5]
-fig, axes = plt.subplots(5, 10, figsize=(9, 5.2), layout="constrained")
+fig, axes = plt.subplots(5, 10, figsize=(9, 5.2))
 for line, name in zip(axes, names, strict=True):
     inside = np.flatnonzero(bag.codes[~train] == name)
     for ax, row in zip(line, inside, strict=True):

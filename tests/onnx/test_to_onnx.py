@@ -103,6 +103,7 @@ LOSSES = [
     (SmoothMaxLoss(sharpness=3.0), None, 2),
     ("proportions", None, 2),
     ("proportions_squared", None, 3),
+    ("proportions_exact", None, 3),
     ("ordinal", None, 3),
     (OrdinalLoss(sharpness=2.0), None, 4),
 ]
@@ -124,6 +125,8 @@ def test_classifiers(engine, loss, rule, n_classes, data):
         ("squared_error", "mean"),
         ("squared_error", "total"),
         ("poisson", "total"),
+        ("negative_binomial", "total"),
+        ("absolute_error", "mean"),
         ("cox", "mean"),
         (CoxLoss(sharpness=2.0), "mean"),
         (SeveralGroupings({"a": "squared_error"}), "mean"),
@@ -135,9 +138,16 @@ def test_regressors(loss, target, data):
     ids, known = groups, y
     if isinstance(loss, SeveralGroupings):
         ids, known = pd.DataFrame({"a": groups}), pd.DataFrame({"a": y})
-    if loss == "poisson":
+    if loss in ("poisson", "negative_binomial"):
         known = np.round(10 * y)
     model = GroupBoostRegressor(target, loss=loss, n_estimators=8).fit(X, known, groups=ids)
+    assert_same(model, unseen(X), groups)
+
+
+def test_reported_counts(data):
+    X, level, groups = data
+    count = np.bincount(groups, level > 0)[groups]
+    model = GroupBoostClassifier("reported_counts", n_estimators=8).fit(X, count, groups=groups)
     assert_same(model, unseen(X), groups)
 
 

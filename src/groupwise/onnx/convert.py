@@ -69,6 +69,9 @@ def to_onnx(model: Any) -> Any:
 
     Notes
     -----
+    Run it with onnxruntime 1.24 or newer: 1.20 and older do not know the node for trees, and 1.21
+    to 1.23 leave out trees of some models in silence.
+
     Trees are evaluated in the engine's own precision, LightGBM's in float64 and XGBoost's in
     float32, so that every row falls into the same leaves. A runtime with several threads may add
     XGBoost's leaves in another order, which moves a score by its rounding (relative to the largest

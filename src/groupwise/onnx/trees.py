@@ -69,11 +69,12 @@ class FlatTrees:
         return len(self.leaf_value) - 1, 1
 
     def root(self, branch: tuple[int, int]) -> None:
-        """End a tree; one that is a leaf gets a node with this leaf on both sides."""
+        """End a tree; one that is a leaf gets a node with this leaf on either side."""
         place, is_leaf = branch
-        if is_leaf:
+        if is_leaf:  # two leaves: onnxruntime up to 1.24 miscounts one that is shared
+            other = self.leaf(self.leaf_value[place], self.leaf_target[place])
             place = self.node(0, _LEQ, 0.0, False)
-            self.if_true[place] = self.if_false[place] = branch
+            self.if_true[place], self.if_false[place] = branch, other
         self.roots.append(place)
 
     def take(self, other: "FlatTrees", target: int) -> None:
