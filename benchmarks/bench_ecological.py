@@ -1,9 +1,9 @@
 """Cells of tables from their margins, on sets whose cells are known.
 
 Run ``python benchmarks/bench_ecological.py`` with ``GROUPWISE_DATA`` set; for PyEI's lines set
-``PYEI_PYTHON`` to the interpreter of an environment that has it (``pip install pyei``). Our lines are
-means of four seeds. What of model and prior was settled before these cells were looked at, and what
-after, is said in docs/ecological.md. Coverage counts cells of row categories that have people in
+``PYEI_PYTHON`` to the interpreter of an environment that has it (``pip install pyei``). Our lines
+are means of four seeds. docs/ecological.md says what of model and prior was settled before these
+cells were looked at, and what after. Coverage counts cells of row categories that have people in
 the unit; "open" leaves out those that the bounds alone tell to within one hundredth.
 """
 

@@ -235,7 +235,7 @@ def test_rates_that_are_one_are_found_from_the_margins():
     rng = np.random.default_rng(0)
     x = rng.uniform(0.05, 0.7, 60)
     scatter = rng.multivariate_normal([0, 0], [[0.02, 0.015], [0.015, 0.04]], 60)
-    rate = np.clip([0.55, 0.9] + scatter, 0, 1)
+    rate = np.clip(np.array([0.55, 0.9]) + scatter, 0, 1)
     ei = EcologicalInference(n_draws=100, random_state=0)
     ei.fit(x, x * rate[:, 0] + (1 - x) * rate[:, 1], sizes=np.full(60, 9e4))
     low, high = np.moveaxis(ei.intervals(0.9)[:, :, 0], -1, 0)

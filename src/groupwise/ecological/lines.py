@@ -1,4 +1,4 @@
-"""Points on lines with a normal density on each of three parts: between two ends, and beyond them."""
+"""Points on lines with a normal density on each of three parts: between two ends, beyond them."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -3,8 +3,8 @@
 z_i ~ N(w_i Gamma, Sigma), Sigma = exp(A) with A a symmetric matrix, so that any A will do; where
 the table lies outside the simplices the density is multiplied by kappa
 (:mod:`groupwise.ecological.tables`). The score of a unit is the mean score of this density over
-draws of z_i given the margins, less its mean over draws that know no margins (Fisher's identity, for
-the density and for its constant); that of log kappa is whether the table is outside. The sum of
+draws of z_i given the margins, less its mean over draws that know no margins (Fisher's identity,
+for the density and for its constant); that of log kappa is whether the table is outside. The sum of
 outer products of these scores, from two halves of the draws, estimates the information (Berndt et
 al. 1974). Steps of scoring with fresh draws go to the maximum; the inverse information is the
 uncertainty that is left.
@@ -18,10 +18,10 @@ __all__ = ["RateModel"]
 # Prior, in rates: they scatter by about 0.1 (exp(1/2) times more or less at one standard
 # deviation); two rates are tied by a correlation whose Fisher transform is N(0, 0.5^2), as King's
 # (1997); their mean lies within 0.5 or so of the district's shares, slopes of standardised
-# covariates within 0.1; a rate goes along with the unit's row shares by an eighth of what it
-# scatters, which the margins hardly tell, so that the prior puts it into the intervals. A rate that scatters by s has a contrast of two columns that scatters by
-# s sqrt(2). Log kappa is N(0, 3^2): from nearly none on the boundary to many more than a normal
-# distribution has beyond it.
+# covariates within 0.1. A rate goes along with the unit's row shares by an eighth of what it
+# scatters: the margins hardly tell, so that the prior puts it into the intervals. A rate that
+# scatters by s has a contrast of two columns that scatters by s sqrt(2). Log kappa is N(0, 3^2):
+# from nearly none on the boundary to many more than a normal distribution has beyond it.
 _LOG_VARIANCE, _WIDTH, _TIED, _BOUNDARY = np.log(2 * 0.1**2), 1.0, 0.5, 3.0
 _MEAN, _SLOPE, _SHARE_SLOPE = np.sqrt(2) * np.array([0.5, 0.1, 0.0125])
 # The longest step of an entry of A, and of one of Gamma.
@@ -68,9 +68,8 @@ class RateModel:
         n_covariates = design.shape[1] - 1 - n_shares
         sd = np.repeat([_MEAN, _SLOPE, _SHARE_SLOPE], [1, n_covariates, n_shares])
         spread = np.where(self.upper[0] == self.upper[1], _WIDTH, _TIED)
-        self.prior_precision = np.r_[
-            np.repeat(1 / sd**2, self.dim), 1 / spread**2, 1 / _BOUNDARY**2
-        ]
+        sd = np.r_[np.repeat(sd, self.dim), spread, _BOUNDARY]
+        self.prior_precision = 1 / sd**2
         self.seen = np.zeros((len(self.prior_precision), len(self.prior_precision)))
 
     @property

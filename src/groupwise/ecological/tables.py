@@ -141,7 +141,8 @@ class TableSampler:
                 self._move_slack(pull, precision)
             else:
                 self._move_people(pull, precision)
-        return self._latent(mean, sigma, precision), (self.slack > 0).any(axis=(2, 3))
+        outside: NDArray[np.bool_] = self.slack.max(axis=(2, 3)) > 0
+        return self._latent(mean, sigma, precision), outside
 
     def _latent_shares(self) -> Array:
         """y, (n_chains, n_units, dim); zero, without weight, where a row category has nobody."""
