@@ -128,7 +128,7 @@ def penalised(p, x, t, overall):
     values, u = np.linalg.eigh(2 * np.array([[sd[0] ** 2, both], [both, sd[1] ** 2]]))
     a = (u * np.log(values)) @ u.T
     prior = ((p[:2] - overall) ** 2).sum() / 0.5**2 + (a[0, 1] / 0.5) ** 2 + (p[5] / 3) ** 2
-    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum() + (p[6:8] ** 2).sum() / 0.0125**2
+    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum() + (p[6:8] ** 2).sum() / 0.02**2
     return 0.5 * prior - np.log(density / (within + kappa * (1 - within))).sum()
 
 

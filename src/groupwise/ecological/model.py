@@ -18,12 +18,12 @@ __all__ = ["RateModel"]
 # Prior, in rates: they scatter by about 0.1 (exp(1/2) times more or less at one standard
 # deviation); two rates are tied by a correlation whose Fisher transform is N(0, 0.5^2), as King's
 # (1997); their mean lies within 0.5 or so of the district's shares, slopes of standardised
-# covariates within 0.1. A rate goes along with the unit's row shares by an eighth of what it
+# covariates within 0.1. A rate goes along with the unit's row shares by a fifth of what it
 # scatters: the margins hardly tell, so that the prior puts it into the intervals. A rate that
 # scatters by s has a contrast of two columns that scatters by s sqrt(2). Log kappa is N(0, 3^2):
 # from nearly none on the boundary to many more than a normal distribution has beyond it.
 _LOG_VARIANCE, _WIDTH, _TIED, _BOUNDARY = np.log(2 * 0.1**2), 1.0, 0.5, 3.0
-_MEAN, _SLOPE, _SHARE_SLOPE = np.sqrt(2) * np.array([0.5, 0.1, 0.0125])
+_MEAN, _SLOPE, _SHARE_SLOPE = np.sqrt(2) * np.array([0.5, 0.1, 0.02])
 # The longest step of an entry of A, and of one of Gamma.
 _LONGEST, _LONGEST_MEAN = 0.5, 0.1
 
