@@ -238,6 +238,11 @@ def check_reports(
     """
     table: Any = y
     columns = getattr(y, "columns", None)
+    if getattr(columns, "nlevels", 1) > 1:
+        raise GroupDataError(
+            "y must have one number per class: ranges are for counts of two classes, of three and "
+            f"more give the numbers, NaN where there is none; its columns are {list(columns)}"
+        )
     if classes is not None and len(classes) > 2 and columns is not None:
         absent = [name for name in classes.tolist() if name not in list(columns)]
         if absent:

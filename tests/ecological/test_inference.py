@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import ndtr
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 
 from groupwise.ecological import EcologicalInference, cell_bounds, inference
@@ -96,8 +96,10 @@ def test_names_of_categories_do_not_matter():
 
 
 def penalised(p, x, t, overall):
-    """Two by two in closed form: King's likelihood on the line of tables, and the prior."""
-    mean, sd, tied = p[:2], np.exp(p[2:4]), np.tanh(p[4])
+    """Two by two in closed form: density of t along the line of tables and at its ends, prior."""
+    sd, tied, kappa = np.exp(p[2:4]), np.tanh(p[4]), np.exp(p[5])
+    standard = (x - x.mean()) / x.std()
+    mean = p[:2, None] + np.outer(p[6:8], standard)
     both = tied * sd[0] * sd[1]
     variance = x**2 * sd[0] ** 2 + 2 * x * (1 - x) * both + (1 - x) ** 2 * sd[1] ** 2
     off = t - x * mean[0] - (1 - x) * mean[1]
@@ -105,35 +107,51 @@ def penalised(p, x, t, overall):
     b, spread = mean[0] + shared / variance * off, np.sqrt(sd[0] ** 2 - shared**2 / variance)
     low, high = np.maximum(0, (t - 1 + x) / x), np.minimum(1, t / x)
     inside = ndtr((high - b) / spread) - ndtr((low - b) / spread)
+    density = norm.pdf(off, scale=np.sqrt(variance)) * inside
+    left = sd * np.sqrt(1 - tied**2)
+
+    def edge(k, value, other, weight):
+        """Rate k is at the boundary, the other one is what the margins leave."""
+        side = 1 if value == 1 else -1
+        centre = mean[k] + both / sd[1 - k] ** 2 * (other - mean[1 - k])
+        beyond = ndtr(side * (centre - value) / left[k])
+        return kappa * norm.pdf(other, mean[1 - k], sd[1 - k]) * beyond / weight
+
+    first, second = t / (1 - x), (t - x) / (1 - x)  # the second rate where the first is 0, 1
+    density += np.where(low == 0, edge(0, 0, first, 1 - x), edge(1, 1, low, x))
+    density += np.where(high == 1, edge(0, 1, second, 1 - x), edge(1, 0, high, x))
     node, weight = np.polynomial.legendre.leggauss(100)
-    node = (node + 1) / 2
-    w, left = mean[1] + both / sd[0] ** 2 * (node - mean[0]), sd[1] * np.sqrt(1 - tied**2)
-    constant = (weight / 2 * norm.pdf(node, mean[0], sd[0])
-                * (ndtr((1 - w) / left) - ndtr(-w / left))).sum()  # fmt: skip
+    node = (node[:, None] + 1) / 2
+    w = mean[1] + both / sd[0] ** 2 * (node - mean[0])
+    within = (weight[:, None] / 2 * norm.pdf(node, mean[0], sd[0])
+              * (ndtr((1 - w) / left[1]) - ndtr(-w / left[1]))).sum(axis=0)  # fmt: skip
     values, u = np.linalg.eigh(2 * np.array([[sd[0] ** 2, both], [both, sd[1] ** 2]]))
     a = (u * np.log(values)) @ u.T
-    prior = ((mean - overall) ** 2).sum() / 0.5**2 + (a[0, 1] / 0.5) ** 2
-    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum()
-    likelihood = norm.logpdf(off, scale=np.sqrt(variance)) + np.log(inside) - np.log(constant)
-    return 0.5 * prior - likelihood.sum()
+    prior = ((p[:2] - overall) ** 2).sum() / 0.5**2 + (a[0, 1] / 0.5) ** 2 + (p[5] / 3) ** 2
+    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum() + (p[6:8] ** 2).sum() / 0.02**2
+    return 0.5 * prior - np.log(density / (within + kappa * (1 - within))).sum()
 
 
 def test_two_by_two_is_the_model_in_closed_form():
+    """Almost every other rate of one kind is exactly 1."""
+    centre = 0.98
     rng = np.random.default_rng(4)
     x = rng.uniform(0.05, 0.95, 80)
-    rate = np.clip([0.8, 0.4] + [0.15, 0.1] * rng.normal(size=(80, 2)), 0.01, 0.99)
+    rate = np.clip([centre, 0.4] + [0.15, 0.1] * rng.normal(size=(80, 2)), 0, 1)
     t = x * rate[:, 0] + (1 - x) * rate[:, 1]
     sampler = TableSampler(check_margins(x, t), 20, np.random.default_rng(0))
     model = fitted_model(sampler, np.empty((80, 0)))
-    start = [0.8, 0.4, np.log(0.15), np.log(0.1), 0.1]
-    exact = minimize(penalised, start, (x, t, t.mean()), method="Nelder-Mead")
-    mean = 0.5 + np.sign(sampler.contrasts[0, 0]) * model.coefficients[0] / np.sqrt(2)
+    start = [centre, 0.4, np.log(0.15), np.log(0.1), 0.1, 0, 0, 0]
+    exact = minimize(penalised, start, (x, t, t.mean()), method="BFGS")
+    both = np.sign(sampler.contrasts[0, 0]) * model.coefficients / np.sqrt(2)
+    mean, slope = 0.5 + both[0], both[1]
     sd = np.sqrt(np.diag(model.sigma) / 2)
-    tied = model.sigma[0, 1] / (2 * sd[0] * sd[1])
-    np.testing.assert_allclose(mean, exact.x[:2], atol=0.02)
-    np.testing.assert_allclose(sd, np.exp(exact.x[2:4]), atol=0.02)
-    found = penalised(np.r_[mean, np.log(sd), np.arctanh(tied)], x, t, t.mean())
-    assert exact.fun - 1e-3 <= found <= exact.fun + 0.5
+    tied = np.arctanh(model.sigma[0, 1] / (2 * sd[0] * sd[1]))
+    found = np.r_[mean, np.log(sd), tied, model.log_kappa, slope]
+    np.testing.assert_allclose(mean, exact.x[:2], atol=0.03)
+    np.testing.assert_allclose(sd, np.exp(exact.x[2:4]), atol=0.03)
+    np.testing.assert_allclose(model.log_kappa, exact.x[5], atol=0.7)
+    assert exact.fun - 1e-3 <= penalised(found, x, t, t.mean()) <= exact.fun + 0.5
 
 
 def test_one_column_is_the_first_of_two(few_steps):
@@ -144,40 +162,52 @@ def test_one_column_is_the_first_of_two(few_steps):
     np.testing.assert_allclose(by_shares.district_, by_counts.district_, atol=1e-9)
 
 
-def test_draws_of_a_table_have_their_distribution():
-    """One 2 x 2 unit: a normal variable on the line of tables, cut off at the bounds."""
+@pytest.mark.parametrize("kappa", [0.0, 1.0])
+def test_draws_of_a_table_have_their_distribution(kappa):
+    """One 2 x 2 unit: a normal variable on the line of tables, cut off or heaped at its ends."""
     x, t = 0.4, 0.55
-    mean, sigma = np.array([0.8, 0.3]), np.array([[0.04, 0.01], [0.01, 0.02]])
+    mean, sigma = np.array([0.9, 0.3]), np.array([[0.04, 0.01], [0.01, 0.02]])
     sampler = TableSampler(check_margins([x], [t]), 4000, np.random.default_rng(0))
     # rate of the first column b = 1/2 + z / sqrt(2), up to the sign of the contrast
     sign = np.sign(sampler.contrasts[0, 0])
     z_mean = sign * np.sqrt(2) * (mean - 0.5)
+    with np.errstate(divide="ignore"):
+        log_kappa = np.log([kappa])
     for _ in range(3):
-        sampler.sweep(z_mean[None, None], 2 * sigma[None])
+        sampler.sweep(z_mean[None, None], 2 * sigma[None], log_kappa)
     drawn = np.sort(sampler.counts[:, 0, 0, 0] / x)
-    b = np.linspace(max(0, (t - (1 - x)) / x), min(1, t / x), 2001)
-    w = (t - x * b) / (1 - x)
-    off = np.stack([b - mean[0], w - mean[1]])
-    density = np.exp(-0.5 * np.einsum("ig,ij,jg->g", off, np.linalg.inv(sigma), off))
-    expected = np.interp(drawn, b, np.cumsum(density) / density.sum())
-    assert np.abs(expected - (np.arange(4000) + 0.5) / 4000).max() < 1.63 / np.sqrt(4000)
+    edges = np.linspace(0, 1, 2001)  # bounds of b: the other rate is then 55/60 and 15/60
+    b = (edges[1:] + edges[:-1]) / 2
+    joint = multivariate_normal(mean, sigma)
+    density = joint.pdf(np.column_stack([b, (t - x * b) / (1 - x)])) / 2000 / (1 - x)
+    # beyond an end the other rate stays
+    far = np.linspace(0, 2, 4001)
+    ends = [joint.pdf(np.column_stack([side, np.full(4001, (t - x * end) / (1 - x))])).sum()
+            * (far[1] - far[0]) / (1 - x) for end, side in ((0, -far), (1, 1 + far))]  # fmt: skip
+    mass = np.r_[kappa * ends[0], density, kappa * ends[1]]
+    assert abs((drawn == 1).mean() - mass[-1] / mass.sum()) < 0.03
+    inner = drawn[(drawn > 0) & (drawn < 1)]
+    expected = np.interp(inner, edges[1:], np.cumsum(density) / density.sum())
+    n = len(inner)
+    assert np.abs(expected - (np.arange(n) + 0.5) / n).max() < 1.63 / np.sqrt(n)
 
 
 def test_score_is_the_derivative_of_the_normal_density():
     rng = np.random.default_rng(7)
     design = np.column_stack([np.ones(5), rng.normal(size=5)])
-    model = RateModel(design, np.array([0.1, -0.2, 0.3]))
+    model = RateModel(design, 0, np.array([0.1, -0.2, 0.3]))
     model.coefficients[1] = 0.1
     model.values = np.array([0.5, 0.1, 0.1])
     model.vectors = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     z = rng.normal(size=(1, 5, 3))
 
     def value(step):
-        coefficients, values, vectors = model._moved(step)
+        coefficients, values, vectors, log_kappa = model._moved(step)
         y = (z[0] - design @ coefficients) @ vectors
-        return norm.logpdf(y, scale=np.sqrt(values)).sum()
+        return norm.logpdf(y, scale=np.sqrt(values)).sum() + 2 * log_kappa
 
-    score = model._scores(*model._moments(z)).sum(axis=0)
+    outside = np.array([[True, False, True, False, False]])
+    score = model._scores(*model._moments(z, outside)).sum(axis=0)
     h = 1e-5
     for j, step in enumerate(h * np.eye(len(score))):
         np.testing.assert_allclose(
@@ -192,10 +222,26 @@ def test_the_constant_of_the_truncated_density():
     )
     sign = np.sign(sampler.contrasts[0, 0])
     mean = np.tile(sign * np.sqrt(2) * np.array([1.0 - 0.5, 0.5 - 0.5]), (50, 1))
-    z = sampler.inside(mean, 2 * 0.1**2 * np.eye(2), 200)
+    z, outside = sampler.apart(mean, 2 * 0.1**2 * np.eye(2), -np.inf, 200)
     first = 0.5 + sign * z[..., 0] / np.sqrt(2)
-    assert first.max() <= 1
+    assert first.max() <= 1 and not outside.any()
     np.testing.assert_allclose(first.mean(), 1 - 0.1 * np.sqrt(2 / np.pi), atol=0.004)
+    # kappa = 1/3: a quarter of what is drawn is outside
+    _, outside = sampler.apart(mean, 2 * 0.1**2 * np.eye(2), -np.log(3), 200)
+    np.testing.assert_allclose(outside.mean(), 1 / 4, atol=0.02)
+
+
+def test_rates_that_are_one_are_found_from_the_margins():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.05, 0.7, 60)
+    scatter = rng.multivariate_normal([0, 0], [[0.02, 0.015], [0.015, 0.04]], 60)
+    rate = np.clip(np.array([0.55, 0.9]) + scatter, 0, 1)
+    ei = EcologicalInference(n_draws=100, random_state=0)
+    ei.fit(x, x * rate[:, 0] + (1 - x) * rate[:, 1], sizes=np.full(60, 9e4))
+    low, high = np.moveaxis(ei.intervals(0.9)[:, :, 0], -1, 0)
+    assert ((rate >= low - 1e-6) & (rate <= high + 1e-6)).mean() > 0.8
+    assert (high[rate[:, 1] == 1, 1] == 1).mean() > 0.8
+    assert ei.boundary_ > 0.3
 
 
 def test_covariates_explain_rates():

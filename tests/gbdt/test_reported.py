@@ -99,3 +99,10 @@ def test_counts_of_groups_of_which_a_tenth_is_here(counted):
     clf = GroupBoostClassifier(loss, **FEW).fit(X, told, groups=groups)
     assert np.corrcoef(clf.predict_proba(X)[:, 1], rate)[0, 1] > 0.9
     assert clf.score(X, told, groups=groups) > 0.85
+
+
+def test_ranges_of_three_classes_are_refused():
+    ends = pd.MultiIndex.from_product([["a", "b", "c"], ["low", "high"]])
+    y = pd.DataFrame(np.tile([0.0, 2.0] * 3, (4, 1)), columns=ends)
+    with pytest.raises(GroupDataError, match="ranges are for counts of two classes"):
+        GroupBoostClassifier("reported_counts").fit(np.zeros((4, 1)), y, groups=[0, 0, 1, 1])

@@ -177,3 +177,15 @@ def test_expectations_from_odds_are_those_from_shifted_probabilities(dtype, scal
     exact = sums._given(score.astype(float))[2]
     np.testing.assert_allclose(found, exact, atol=3e-6 if dtype == np.float32 else 1e-12)
     assert not sums._is_moderate(1e3 * score)
+
+
+def test_small_groups_do_not_wait_for_a_large_one():
+    """Expectations by groups' kinds apart are those of all groups together."""
+    rng = np.random.default_rng(6)
+    sizes = np.array([5, 300, 1, 12, 140, 3, 128])
+    count = np.array([2, 100, 1, 5, 0, 3, 60])  # pure groups among them
+    sums = PoissonBinomial(count, GroupedLayout(Groups.of_sizes(sizes)))
+    score = rng.normal(size=sizes.sum())
+    apart = sums.expectation(score)
+    np.testing.assert_allclose(apart, sums._given(score)[2], atol=1e-9)
+    np.testing.assert_array_equal(sums.expectation(score), apart)

@@ -18,9 +18,13 @@ from groupwise.inputs import check_number
 
 __all__ = ["EcologicalInference", "fitted_model"]
 
-# Chains side by side, and sweeps between draws that are used; steps of scoring, the first
-# whole and the others ever shorter, so that they average; draws without margins for each.
-_CHAINS, _SWEEPS, _WHOLE, _SHORTER, _APART = 20, 3, 25, 35, 20
+# Chains side by side; steps of scoring, the first whole and the others ever shorter, so that they
+# average; draws without margins for each, and of each chain; sweeps between draws: tables of two by
+# two are drawn whole.
+_CHAINS, _WHOLE, _SHORTER, _APART = 20, 25, 55, 20
+_GIVEN, _BETWEEN = {True: 6, False: 3}, {True: 1, False: 2}
+# Draws are kept in single precision.
+_SAME = 1e-6
 
 Array = NDArray[np.float64]
 
@@ -33,17 +37,19 @@ class EcologicalInference(BaseEstimator):
     that is in each column. The rates of units scatter around a common mean, with a covariance of
     all rates that is learnt (rows may move together), and the margins of a unit cut out the tables
     that it can have: King's (1997) model, here for any number of rows and columns, with covariates
-    that shift the mean, and with the chance of finite numbers of people. Draws of all tables
-    (Gibbs sampling) give means and intervals.
+    that shift the mean, and with the chance of finite numbers of people. In tables of two by two
+    rates may also be exactly 0 or 1, in as many units as the margins speak for. Draws of all
+    tables (Gibbs sampling) give means and intervals.
 
     What no method can see is how far a unit's rates go along with its row shares beyond what
-    ``covariates`` explain; where they do, so that the bounds of :func:`cell_bounds` are wide,
-    intervals are too narrow.
+    ``covariates`` explain (two by two, a prior puts a little of it into the intervals), nor how
+    widely the rates of a row category scatter where it is a small part of the unit. Where either
+    matters the bounds of :func:`cell_bounds` are wide, and intervals can be too narrow.
 
     Parameters
     ----------
     n_draws : int, default=1000
-        Tables of every unit that are kept, from four chains; every fourth of a chain is.
+        Tables of every unit that are kept, from twenty chains.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -58,6 +64,10 @@ class EcologicalInference(BaseEstimator):
         Shares over all units.
     bounds_ : ndarray of shape (n_units, n_rows, n_columns, 2)
         What is possible at all.
+    boundary_ : float
+        Rates on the boundary in units of what a normal distribution has beyond it: near 0 where
+        rates scatter inside, as in King's model; about 1 and more where many are 0 or 1. 0 for
+        tables larger than two by two.
     row_names_, column_names_ : ndarray
         Columns of the DataFrames, or 0, 1, ...
 
@@ -66,6 +76,7 @@ class EcologicalInference(BaseEstimator):
     King, A Solution to the Ecological Inference Problem, Princeton 1997.
     Greiner and Quinn, R x C ecological inference: bounds, correlations, flexibility and
     transparency of assumptions, Journal of the Royal Statistical Society A 172, 2009.
+    Tobin, Estimation of relationships for limited dependent variables, Econometrica 26, 1958.
 
     Examples
     --------
@@ -119,8 +130,9 @@ class EcologicalInference(BaseEstimator):
         model = fitted_model(sampler, _standardised(covariates, len(margins.rows)))
         draws = np.empty((-(-self.n_draws // _CHAINS), *sampler.counts.shape), np.float32)
         for kept in draws:
-            sampler.sweep(*model.draws(_CHAINS, rng), n_sweeps=_SWEEPS)
+            sampler.sweep(*model.draws(_CHAINS, rng), n_sweeps=_BETWEEN[sampler.has_boundary])
             kept[:] = sampler.counts
+        self.boundary_ = float(np.exp(model.log_kappa))
         self._store(margins, draws.reshape(-1, *draws.shape[2:]), rng)
         return self
 
@@ -139,7 +151,7 @@ class EcologicalInference(BaseEstimator):
         of_row = margins.rows[:, :, None, None]
         self.bounds_ = np.clip(divide(self.bounds_, of_row), 0.0, 1.0)
         self.bounds_[margins.rows == 0] = [0.0, 1.0]
-        if margins.counted:
+        if margins.counted and _are_whole(margins.rows) and _are_whole(margins.columns):
             # people are whole: up or down at random, so that the mean stays
             draws += rng.random(draws.shape, dtype=np.float32)
             np.floor(draws, out=draws)
@@ -156,6 +168,8 @@ class EcologicalInference(BaseEstimator):
         """
         check_is_fitted(self)
         ends = divide(_quantiles(self.draws_, coverage), self.people_[:, :, None, None])
+        for bound in (self.bounds_[..., :1], self.bounds_[..., 1:]):
+            ends = np.where(np.abs(ends - bound) < _SAME, bound, ends)
         return np.clip(ends, self.bounds_[..., :1], self.bounds_[..., 1:])
 
     def district_intervals(self, coverage: float = 0.9) -> Array:
@@ -176,16 +190,30 @@ class EcologicalInference(BaseEstimator):
 def fitted_model(sampler: TableSampler, covariates: Array) -> RateModel:
     """The model at the largest marginal likelihood; the chains end in its distribution."""
     overall = sampler.counts[0].sum(axis=(0, 1)) / sampler.counts[0].sum()
+    # two by two: rates may go along with row shares, and lie on the boundary
+    shares = _standardised(sampler.rows[:, 0] / sampler.rows.sum(axis=1), len(covariates))
+    shares = shares[:, : int(sampler.has_boundary)]
     model = RateModel(
-        np.column_stack([np.ones(len(covariates)), covariates]),
+        np.column_stack([np.ones(len(covariates)), covariates, shares]),
+        shares.shape[1],
         np.tile(overall @ sampler.contrasts, sampler.n_rows),
+        0.0 if sampler.has_boundary else -np.inf,
     )
+    n_sweeps = _BETWEEN[sampler.has_boundary]
     for step in range(_WHOLE + _SHORTER):
-        mean, sigma = model.mean, model.sigma
-        z = [sampler.sweep(mean[None], sigma[None], _SWEEPS) for _ in range(2)]
-        apart = sampler.inside(mean, sigma, _APART)
-        model.improve(np.concatenate(z), apart, 1 / max(1, step - _WHOLE))
+        mean, sigma, log_kappa = model.mean, model.sigma, model.log_kappa
+        given = [
+            sampler.sweep(mean[None], sigma[None], np.array([log_kappa]), n_sweeps)
+            for _ in range(_GIVEN[sampler.has_boundary])
+        ]
+        z, outside = (np.concatenate(each) for each in zip(*given, strict=True))
+        apart = sampler.apart(mean, sigma, log_kappa, _APART)
+        model.improve(z, outside, *apart, 1 / max(1, step - _WHOLE))
     return model
+
+
+def _are_whole(people: Array) -> bool:
+    return bool(np.allclose(people, np.rint(people), rtol=0.0, atol=1e-6))
 
 
 def _check_people(margins: Margins) -> None:

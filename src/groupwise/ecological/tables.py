@@ -3,12 +3,20 @@
 Written without the redundant column (orthonormal contrasts H of the columns, rate = 1/C + H z), the
 rates of unit i, z_i in R^D with D = n_rows (n_columns - 1), are
 
-    z_i ~ N(m_i, Sigma),    q_i ~ N(z_i, V_i),    q_i inside the simplices,
+    z_i ~ N(m_i, Sigma),    y_i ~ N(z_i, V_i),    q_i = nearest to y_i in the simplices,
 
-with V_i the variance of shares among as many people as there are in each row category. The
-margins fix all linear combinations of q_i but those along the 2 x 2 minors of its table; along a
-minor q_i is a normal variable cut off at the bounds. Many chains run side by side, as the first
-axis of all arrays.
+with V_i the variance of shares among as many people as there are in each row category. A y_i
+outside the simplices counts kappa times what its density says: with kappa = 0 there is none (King
+1997), with kappa = 1 all that a normal distribution has beyond the boundary lies on it (Tobin
+1958). Kappa is learnt in tables of two by two and 0 in larger ones, where cells are empty because
+few people are in a row, whatever the rates.
+
+The margins fix all linear combinations of q_i but those along the 2 x 2 minors of its table. Along
+a minor q_i is a normal variable up to its bounds, where a cell is empty. From there, in a table of
+two by two, y goes on along that cell's slack s > 0: y = H'(q - s). Slack is orthogonal to the edge
+where the cell is empty, so that a unit of it has (1 - 1/2) / |v| times the volume of a person that
+moves, v being what one person changes of the cell's rate. Many chains run side by side, as the
+first axis of all arrays.
 """
 
 from itertools import combinations
@@ -16,15 +24,17 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
-from scipy.special import ndtr, ndtri
 
+from groupwise.ecological.lines import draw_on_line, truncated_normal
 from groupwise.ecological.margins import Margins, divide
 
 __all__ = ["TableSampler"]
 
-# Tries per unit to land inside the simplices; where fewer than one in fifty does, the last try
-# stands for the others.
+# Tries per unit until a draw is accepted; where fewer than one in fifty is, the last try stands
+# for the others.
 _TRIES, _AT_ONCE = 50, 5
+# People of a minor's four cells when one more is in each of the first two.
+_SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 # Variance that stands for "nothing known" of a row category without people.
 _VAGUE = 1e6
 
@@ -44,6 +54,10 @@ class TableSampler:
     ----------
     counts : ndarray of shape (n_chains, n_units, n_rows, n_columns)
         People in each cell.
+    slack : ndarray of shape (n_chains, n_units, n_rows, n_columns)
+        How far below zero the rate of an empty cell would be.
+    has_boundary : bool
+        Whether rates can lie on the boundary.
     """
 
     def __init__(self, margins: Margins, n_chains: int, rng: np.random.Generator) -> None:
@@ -60,6 +74,10 @@ class TableSampler:
         share = divide(margins.columns, margins.sizes[:, None])
         alike = self.rows[:, :, None] * share[:, None, :]
         self.counts = np.repeat(alike[None], n_chains, axis=0)
+        self.has_boundary = self.n_rows == self.n_columns == 2
+        # a column without people in a unit is empty in both rows
+        empty = self.peopled[:, :, None] & (margins.columns == 0)[:, None, :] & self.has_boundary
+        self.slack = np.repeat(np.where(empty, 0.1, 0.0)[None], n_chains, axis=0)
 
     def _noise_root(self, overall: Array) -> Array:
         """Root of the variance of one person; the district's shares stand for unknown rates."""
@@ -79,108 +97,179 @@ class TableSampler:
         return noise
 
     def _minors(self) -> list[tuple[list[int], list[int], Array]]:
-        """Rows, columns, and the change of q when one person of each row changes columns."""
+        """Rows and columns of four cells; change of y per person, and per slack of each cell.
+
+        One person more in each of the first two cells is one less in each of the others.
+        """
         each = divide(np.ones(1), self.rows)
         found = []
         for a, b in combinations(range(self.n_rows), 2):
             for c, d in combinations(range(self.n_columns), 2):
+                rows, columns = [a, b, a, b], [c, d, d, c]
                 step = self.contrasts[c] - self.contrasts[d]
-                change = np.zeros((len(self.rows), self.n_rows, self.n_columns - 1))
-                change[:, a] = each[:, a, None] * step
-                change[:, b] = -each[:, b, None] * step
-                found.append(([a, b], [c, d], change.reshape(-1, self.dim)))
+                ways = np.zeros((len(self.rows), 5, self.n_rows, self.n_columns - 1))
+                ways[:, 0, a] = each[:, a, None] * step
+                ways[:, 0, b] = -each[:, b, None] * step
+                ways[:, [1, 2, 3, 4], rows] = -self.contrasts[columns]
+                found.append((rows, columns, ways.reshape(-1, 5, self.dim)))
         return found
 
-    def sweep(self, mean: Array, sigma: Array, n_sweeps: int = 1) -> Array:
-        """Move all tables; the rates behind them are returned, (n_chains, n_units, dim).
+    def sweep(
+        self, mean: Array, sigma: Array, log_kappa: Array, n_sweeps: int = 1
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Move all tables.
 
         Parameters
         ----------
         mean : ndarray of shape (n_chains or 1, n_units, dim)
         sigma : ndarray of shape (n_chains or 1, dim, dim)
+        log_kappa : ndarray of shape (n_chains or 1,)
         n_sweeps : int, default=1
+
+        Returns
+        -------
+        z : ndarray of shape (n_chains, n_units, dim)
+            The rates behind the tables.
+        outside : ndarray of bool of shape (n_chains, n_units)
+            Whether y lies outside the simplices.
         """
         precision: Array = np.linalg.inv(sigma[:, None] + self.noise).astype(float)
-        pull = _times(precision, self._rates() - mean)
+        pull = _times(precision, self._latent_shares() - mean)
         for _ in range(n_sweeps):
-            self._move_people(pull, precision)
-        return self._latent(mean, sigma, precision)
+            if self.has_boundary:
+                self._move_with_slack(pull, precision, log_kappa[:, None])
+                self._move_slack(pull, precision)
+            else:
+                self._move_people(pull, precision)
+        outside: NDArray[np.bool_] = self.slack.max(axis=(2, 3)) > 0
+        return self._latent(mean, sigma, precision), outside
 
-    def _rates(self) -> Array:
-        """q, (n_chains, n_units, dim); zero, without weight, where a row category has nobody."""
-        q = divide(self.counts, self.rows[:, :, None]) @ self.contrasts
-        return np.asarray(q.reshape(*q.shape[:2], self.dim))
+    def _latent_shares(self) -> Array:
+        """y, (n_chains, n_units, dim); zero, without weight, where a row category has nobody."""
+        y = (divide(self.counts, self.rows[:, :, None]) - self.slack) @ self.contrasts
+        return np.asarray(y.reshape(*y.shape[:2], self.dim))
 
     def _move_people(self, pull: Array, precision: Array) -> None:
         """Along as many minors, taken at random, as a table has degrees of freedom."""
         n_free = (self.n_rows - 1) * (self.n_columns - 1)
-        minors = [self.minors[m] for m in self.rng.permutation(len(self.minors))[:n_free]]
-        for rows, columns, change in minors:
+        for minor in self.rng.permutation(len(self.minors))[:n_free]:
+            rows, columns, ways = self.minors[minor]
+            change = ways[:, 0]
             stiff = _times(precision, change)
             curvature = (change * stiff).sum(axis=-1)
             slope = (change * pull).sum(axis=-1)
-            plus = self.counts[:, :, rows, columns]
-            minus = self.counts[:, :, rows, columns[::-1]]
-            least, most = -plus.min(axis=-1), minus.min(axis=-1)
+            cells = self.counts[:, :, rows, columns]
+            least, most = -cells[..., :2].min(axis=-1), cells[..., 2:].min(axis=-1)
             free = self.peopled[:, rows].all(axis=1) & (most > least)
             variance = 1 / np.where(free, curvature, 1.0)
-            moved = self._truncated(-slope * variance, np.sqrt(variance), least, most)
+            moved = truncated_normal(-slope * variance, np.sqrt(variance), least, most, self.rng)
             moved = np.where(free, moved, 0.0)[..., None]
-            self.counts[:, :, rows, columns] = np.maximum(plus + moved, 0.0)
-            self.counts[:, :, rows, columns[::-1]] = np.maximum(minus - moved, 0.0)
+            self.counts[:, :, rows, columns] = np.maximum(cells + moved * _SIGNS, 0.0)
             pull += moved * stiff
 
-    def _truncated(self, mean: Array, sd: Array, low: Array, high: Array) -> Array:
-        """Normal variables between limits, by the lower tail, where probabilities are exact."""
-        a, b = (low - mean) / sd, (high - mean) / sd
-        flip = a + b > 0
-        a, b = np.where(flip, -b, a), np.where(flip, -a, b)
-        u = 1 - self.rng.random(mean.shape)
-        below = ndtr(a)
-        x = ndtri(below + u * (ndtr(b) - below))
-        # far out, where probabilities are too small for a float, the tail is exponential
-        x = np.clip(np.where(b < -35, b + np.log(u) / np.maximum(-b, 35.0), x), a, b)
-        return np.clip(mean + sd * np.where(flip, -x, x), low, high)
+    def _move_with_slack(self, pull: Array, precision: Array, log_kappa: Array) -> None:
+        """Two by two: people along the only minor, and the slack of the cell that is empty."""
+        rows, columns, ways = self.minors[0]
+        stiff = ways @ precision
+        cells, slack = self.counts[:, :, rows, columns], self.slack[:, :, rows, columns]
+        hit = np.stack([cells[..., 1] < cells[..., 0], 2 + (cells[..., 3] < cells[..., 2])])
+        ends = np.stack([-np.minimum(cells[..., 0], cells[..., 1]),
+                         np.minimum(cells[..., 2], cells[..., 3])])  # fmt: skip
+        free = self.peopled.all(axis=1) & (ends[1] > ends[0])
+        curve = stiff @ ways.transpose(0, 2, 1)
+        slope = _times(ways, pull) - _times(curve[..., 1:], slack)  # at the table without slack
+        diagonal = np.where(self.peopled[:, rows], np.einsum("cuii->cui", curve)[..., 1:], 1.0)
+        volume = 0.5 * np.where(self.peopled, self.rows, 1.0)[:, rows]
+        moved, beyond, part = draw_on_line(
+            slope[..., 0],
+            np.where(free, curve[..., 0, 0], 1.0),
+            np.where(free, ends, [[[0.0]], [[1.0]]]),
+            _of(slope[..., 1:], hit) + ends * _of(curve[..., 0, 1:], hit),
+            _of(diagonal, hit),
+            np.log(_of(volume, hit)) + log_kappa,
+            self.rng,
+        )
+        moved = np.where(free, moved, 0.0)
+        now = np.maximum(cells + moved[..., None] * _SIGNS, 0.0)
+        at = np.where(part == 2, hit[1], hit[0])[..., None] == np.arange(4)
+        at &= (free & (part > 0))[..., None]
+        now[at] = 0.0
+        new = np.where(free[..., None], np.where(at, beyond[..., None], 0.0), slack)
+        self.counts[:, :, rows, columns] = now
+        self.slack[:, :, rows, columns] = new
+        change = np.concatenate([moved[..., None], new - slack], axis=-1)
+        pull += (change[..., None, :] @ stiff)[..., 0, :]
+
+    def _move_slack(self, pull: Array, precision: Array) -> None:
+        """Where a column is empty, the slacks of both rows, one after the other."""
+        several = (self.slack > 0).sum(axis=(2, 3)) > 1
+        if not several.any():
+            return
+        for r, c in np.ndindex(2, 2):
+            chain, unit = np.nonzero(several & (self.slack[:, :, r, c] > 0))
+            way = -self.contrasts[c, 0]
+            stiff = way * precision[chain % len(precision), unit, r]
+            curvature = stiff[:, r] * way
+            old = self.slack[chain, unit, r, c]
+            middle = old - pull[chain, unit, r] * way / curvature
+            zero, far = np.zeros(len(old)), np.full(len(old), np.inf)
+            new = truncated_normal(middle, 1 / np.sqrt(curvature), zero, far, self.rng)
+            new = np.maximum(new, 1e-12)  # zero would say that the cell has people
+            pull[chain, unit] += (new - old)[:, None] * stiff
+            self.slack[chain, unit, r, c] = new
 
     def _noisy(self, z: Array, scale: Array) -> Array:
-        """Draw q given z: shares among finitely many people."""
+        """Draw y given z: shares among finitely many people."""
         normal = self.rng.standard_normal(z.shape).reshape(*z.shape[:-1], self.n_rows, -1)
         return np.asarray(z + (scale[..., None] * (normal @ self.noise_root.T)).reshape(z.shape))
 
     def _latent(self, mean: Array, sigma: Array, precision: Array) -> Array:
-        """Draw z given q: a draw from the model, moved by how far its q is off."""
-        q = self._rates()
+        """Draw z given y: a draw from the model, moved by how far its y is off."""
+        y = self._latent_shares()
         root = np.linalg.cholesky(sigma)
-        z = mean + self.rng.standard_normal(q.shape) @ root.transpose(0, 2, 1)
-        off = q - self._noisy(z, self.noise_scale)
+        z = mean + self.rng.standard_normal(y.shape) @ root.transpose(0, 2, 1)
+        off = y - self._noisy(z, self.noise_scale)
         return np.asarray(z + _times(precision, off) @ sigma)
 
-    def inside(self, mean: Array, sigma: Array, n_draws: int) -> Array:
-        """Rates of units drawn without their margins, tables inside the simplices, (n_draws, ...).
+    def apart(
+        self, mean: Array, sigma: Array, log_kappa: float, n_draws: int
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Units drawn without their margins: rates (n_draws, n_units, dim) and who is outside.
 
         Parameters
         ----------
         mean : ndarray of shape (n_units, dim)
         sigma : ndarray of shape (dim, dim)
+        log_kappa : float
         n_draws : int
         """
         root = np.linalg.cholesky(sigma)
         unit = np.tile(np.arange(len(mean)), n_draws)
         place = np.arange(len(unit))
-        found = np.empty((len(unit), self.dim))
+        found, outside = np.empty((len(unit), self.dim)), np.empty(len(unit), bool)
+        accepted = np.exp([-max(log_kappa, 0.0), min(log_kappa, 0.0)])  # inside, outside
         for _ in range(_TRIES // _AT_ONCE):
             z = mean[unit] + self.rng.standard_normal((_AT_ONCE, len(unit), self.dim)) @ root.T
-            q = self._noisy(z, self.noise_scale[unit])
-            share = q.reshape(*z.shape[:2], self.n_rows, -1) @ self.contrasts.T
+            y = self._noisy(z, self.noise_scale[unit])
+            share = y.reshape(*z.shape[:2], self.n_rows, -1) @ self.contrasts.T
             out = ((share < -1 / self.n_columns).any(axis=3) & self.peopled[unit]).any(axis=2)
-            first = np.argmin(out, axis=0)  # of those inside, or 0
-            found[place] = z[first, np.arange(len(unit))]
-            left = out.all(axis=0)
+            refused = self.rng.random(out.shape) >= accepted[out.astype(int)]
+            first = np.argmin(refused, axis=0), np.arange(len(unit))  # of those accepted, or 0
+            found[place], outside[place] = z[first], out[first]
+            left = refused.all(axis=0)
             place, unit = place[left], unit[left]
             if not len(unit):
                 break
-        return found.reshape(n_draws, len(mean), self.dim)
+        outside &= self.has_boundary
+        shape = n_draws, len(mean)
+        return found.reshape(*shape, self.dim), outside.reshape(shape)
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
     return np.asarray((matrices @ vectors[..., None])[..., 0])
+
+
+def _of(values: Array, hit: NDArray[np.intp]) -> Array:
+    """Values of the cells that are empty first at either end, (2, n_chains, n_units)."""
+    values = np.broadcast_to(values, (*hit.shape[1:], values.shape[-1]))
+    return np.stack([np.take_along_axis(values, h[..., None], axis=-1)[..., 0] for h in hit])

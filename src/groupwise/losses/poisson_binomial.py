@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise.groups import Groups
 from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import exp_limit, softplus
 from groupwise.losses.tilting import tilt
@@ -61,6 +62,7 @@ class PoissonBinomial:
     ):
         self.count = count_group
         self.layout = layout
+        self.largest_exact = largest_exact
         mixed = (count_group > 0) & (count_group < layout.sizes)
         self._large = mixed & (layout.sizes > largest_exact)
         self._chunks = list(_chunks(np.flatnonzero(mixed & ~self._large), count_group, layout))
@@ -71,13 +73,24 @@ class PoissonBinomial:
         Where no sum of products of the rows' odds can leave the range of numbers, it is found from
         these, unshifted: half the work, in single precision where that is enough.
         """
-        if not self._large.any() and self._is_moderate(score):
-            return self._places.expectation(score, self._chunks)
-        return self._given(score.astype(np.float64, copy=False))[2]
+        if not self._chunks or not self._is_moderate(score):
+            return self._given(score.astype(np.float64, copy=False))[2]
+        expected = self._places.expectation(score, self._chunks)
+        if self._large.any():
+            rows, of_large = self._of_large
+            expected[rows] = of_large._given(score[rows].astype(np.float64, copy=False))[2]
+        return expected
 
     def _is_moderate(self, score: NDArray[Any]) -> bool:
         largest = max(float(score.max()), -float(score.min()))
         return all(chunk.log_range(largest) < exp_limit(np.float64) for chunk in self._chunks)
+
+    @cached_property
+    def _of_large(self) -> tuple[NDArray[np.intp], "PoissonBinomial"]:
+        """Rows of the large groups, and these groups alone: the others need not wait for them."""
+        rows = np.flatnonzero(self.layout.spread(self._large))
+        alone = GroupedLayout(Groups.of_sizes(self.layout.sizes[self._large].astype(np.intp)))
+        return rows, PoissonBinomial(self.count[self._large], alone, self.largest_exact)
 
     @cached_property
     def _places(self) -> "Places":
