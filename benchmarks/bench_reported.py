@@ -4,10 +4,10 @@ Run ``python benchmarks/bench_reported.py`` with the environment variable ``GROU
 to the folder that holds ``llp/adult.csv.gz``. Each line is the area under the curve and the
 calibration error of rows that were not trained on, mean of three draws of groups; "base" is the
 standard error of the overall share that the noise leaves: an error of that order is there
-whatever the method. Rounds are 100; the line with 200 was added after a look at rows' figures. The learning
-rate is one for all; it was raised from 0.1 to 1 after a look at rows' figures of one draw (at 0.1,
-60 rounds and 8,000 rows, Laplace noise of scale 4 in groups of 8 gave .867 exact, .802 taken as
-they are, .824 with the law), so that the levels are not those of a blind choice.
+whatever the method. Rounds are 100; the line with 200 was added after a look at rows' figures. The
+learning rate is one for all; it was raised from 0.1 to 1 after a look at rows' figures of one draw
+(at 0.1, 60 rounds and 8,000 rows, Laplace noise of scale 4 in groups of 8 gave .867 exact, .802
+taken as they are, .824 with the law), so that the levels are not those of a blind choice.
 """
 
 import os

@@ -238,7 +238,7 @@ def check_reports(
     """
     table: Any = y
     columns = getattr(y, "columns", None)
-    if getattr(columns, "nlevels", 1) > 1:
+    if columns is not None and getattr(columns, "nlevels", 1) > 1:
         raise GroupDataError(
             "y must have one number per class: ranges are for counts of two classes, of three and "
             f"more give the numbers, NaN where there is none; its columns are {list(columns)}"

@@ -364,3 +364,9 @@ def test_without_a_header(run, good, tmp_path):
     done = run("describe", tmp_path / "t.data", "--no-header", "-g", "c1", "-l", "c3", "--json")
     found = json.loads(done.stdout)
     assert found["n_rows"] == len(good) and found["groups"]["n"] == 16
+
+
+def test_an_option_that_takes_one_value_is_not_given_two(run):
+    found = run("describe", "t.csv", "-g", "user", "--group", "precinct", "-l", "kind")
+    assert found.exit_code == 2
+    assert "--group is given more than once" in plain(found.stderr)

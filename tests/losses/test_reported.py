@@ -278,3 +278,15 @@ def test_bad_parameters():
             ReportedCountLoss(reported).check_parameters()
     loss = ReportedCountLoss(Reported("laplace")).set_params(reported__scale=3.0)
     assert repr(loss) == "ReportedCountLoss(reported=Reported(noise='laplace', scale=3.0))"
+
+
+def test_small_groups_do_not_wait_for_a_large_one():
+    rng = np.random.default_rng(2)
+    sizes = np.array([5, 300, 4, 12, 140, 3])
+    groups = Groups.of_sizes(sizes)
+    told = rng.integers(0, sizes + 1).astype(float) + rng.laplace(0, 2, 6)
+    told[2] = np.nan
+    loss = ReportedCountLoss(Reported("laplace", 2.0))
+    bound = loss.bind(np.column_stack([told, told]), groups)
+    score = rng.normal(size=groups.n_rows)
+    np.testing.assert_allclose(bound._expectation(score), bound._given(score)[1], atol=1e-9)

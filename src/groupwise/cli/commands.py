@@ -40,7 +40,23 @@ EXIT_CODES = {
 LOCAL = "local"
 
 
-class _CommandWithDask(TyperCommand):
+class _Command(TyperCommand):
+    """A command that refuses options that take one value and are given two."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param in given:
+            once = not (getattr(param, "multiple", True) or getattr(param, "is_flag", False))
+            if once and given.count(param) > 1:
+                name = max(param.opts, key=len)
+                advice = ""
+                if name == "--group":
+                    advice = "; several groupings at once are for Python: losses.SeveralGroupings"
+                raise typer.BadParameter(f"{name} is given more than once{advice}", ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
+class _CommandWithDask(_Command):
     """A command whose option ``--dask`` may stand alone."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -62,7 +78,7 @@ def load_command(name: str) -> TyperCommand:
     """A command with its options; loads everything it needs."""
     module = import_module(f"groupwise.cli.{name}")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, cls=_CommandWithDask if name == "fit" else None)(getattr(module, name))
+    alone.command(name, cls=_CommandWithDask if name == "fit" else _Command)(getattr(module, name))
     command = typer.main.get_command(alone)
     assert isinstance(command, TyperCommand)
     return command

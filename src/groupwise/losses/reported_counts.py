@@ -221,10 +221,14 @@ class _ReportedCounts(BoundLoss):
         """
         largest = max(float(score.max()), -float(score.min()))
         limit = exp_limit(np.float64)
-        if len(self._large) or any(chunk.log_range(largest) > limit for chunk in self._chunks):
+        if not self._chunks or any(chunk.log_range(largest) > limit for chunk in self._chunks):
             return self._given(score.astype(np.float64, copy=False))[1]
         expected, outside = self._places.expectation(score, self._chunks), self._places.outside
         expected[outside] = sigmoid(score[outside])[0]
+        if len(self._large):
+            proba, other = sigmoid(score.astype(np.float64, copy=False))
+            mean, variance = self.layout.sum(proba), self.layout.sum(proba * other)
+            self._normal(np.zeros(len(mean)), expected, mean, variance)
         return expected
 
     def _given(self, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
