@@ -98,8 +98,7 @@ def test_names_of_categories_do_not_matter():
 def penalised(p, x, t, overall):
     """Two by two in closed form: density of t along the line of tables and at its ends, prior."""
     sd, tied, kappa = np.exp(p[2:4]), np.tanh(p[4]), np.exp(p[5])
-    standard = (x - x.mean()) / x.std()
-    mean = p[:2, None] + np.outer(p[6:8], standard)
+    mean = np.repeat(p[:2, None], len(x), axis=1)
     both = tied * sd[0] * sd[1]
     variance = x**2 * sd[0] ** 2 + 2 * x * (1 - x) * both + (1 - x) ** 2 * sd[1] ** 2
     off = t - x * mean[0] - (1 - x) * mean[1]
@@ -128,7 +127,7 @@ def penalised(p, x, t, overall):
     values, u = np.linalg.eigh(2 * np.array([[sd[0] ** 2, both], [both, sd[1] ** 2]]))
     a = (u * np.log(values)) @ u.T
     prior = ((p[:2] - overall) ** 2).sum() / 0.5**2 + (a[0, 1] / 0.5) ** 2 + (p[5] / 3) ** 2
-    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum() + (p[6:8] ** 2).sum() / 0.02**2
+    prior += ((np.diag(a) - np.log(0.02)) ** 2).sum()
     return 0.5 * prior - np.log(density / (within + kappa * (1 - within))).sum()
 
 
@@ -141,14 +140,15 @@ def test_two_by_two_is_the_model_in_closed_form():
     t = x * rate[:, 0] + (1 - x) * rate[:, 1]
     sampler = TableSampler(check_margins(x, t), 20, np.random.default_rng(0))
     model = fitted_model(sampler, np.empty((80, 0)))
-    start = [centre, 0.4, np.log(0.15), np.log(0.1), 0.1, 0, 0, 0]
+    start = [centre, 0.4, np.log(0.15), np.log(0.1), 0.1, 0]
     exact = minimize(penalised, start, (x, t, t.mean()), method="BFGS")
     both = np.sign(sampler.contrasts[0, 0]) * model.coefficients / np.sqrt(2)
-    mean, slope = 0.5 + both[0], both[1]
+    mean = 0.5 + both[0]
     sd = np.sqrt(np.diag(model.sigma) / 2)
     tied = np.arctanh(model.sigma[0, 1] / (2 * sd[0] * sd[1]))
-    found = np.r_[mean, np.log(sd), tied, model.log_kappa, slope]
-    np.testing.assert_allclose(mean, exact.x[:2], atol=0.03)
+    found = np.r_[mean, np.log(sd), tied, model.log_kappa]
+    # a mean near 1 and kappa can stand in for each other: that direction is flat
+    np.testing.assert_allclose(mean, exact.x[:2], atol=0.06)
     np.testing.assert_allclose(sd, np.exp(exact.x[2:4]), atol=0.03)
     np.testing.assert_allclose(model.log_kappa, exact.x[5], atol=0.7)
     assert exact.fun - 1e-3 <= penalised(found, x, t, t.mean()) <= exact.fun + 0.5
@@ -195,7 +195,7 @@ def test_draws_of_a_table_have_their_distribution(kappa):
 def test_score_is_the_derivative_of_the_normal_density():
     rng = np.random.default_rng(7)
     design = np.column_stack([np.ones(5), rng.normal(size=5)])
-    model = RateModel(design, 0, np.array([0.1, -0.2, 0.3]))
+    model = RateModel(design, np.array([0.1, -0.2, 0.3]))
     model.coefficients[1] = 0.1
     model.values = np.array([0.5, 0.1, 0.1])
     model.vectors = np.linalg.qr(rng.normal(size=(3, 3)))[0]

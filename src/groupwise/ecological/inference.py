@@ -190,12 +190,8 @@ class EcologicalInference(BaseEstimator):
 def fitted_model(sampler: TableSampler, covariates: Array) -> RateModel:
     """The model at the largest marginal likelihood; the chains end in its distribution."""
     overall = sampler.counts[0].sum(axis=(0, 1)) / sampler.counts[0].sum()
-    # two by two: rates may go along with row shares, and lie on the boundary
-    shares = _standardised(sampler.rows[:, 0] / sampler.rows.sum(axis=1), len(covariates))
-    shares = shares[:, : int(sampler.has_boundary)]
     model = RateModel(
-        np.column_stack([np.ones(len(covariates)), covariates, shares]),
-        shares.shape[1],
+        np.column_stack([np.ones(len(covariates)), covariates]),
         np.tile(overall @ sampler.contrasts, sampler.n_rows),
         0.0 if sampler.has_boundary else -np.inf,
     )

@@ -18,12 +18,11 @@ __all__ = ["RateModel"]
 # Prior, in rates: they scatter by about 0.1 (exp(1/2) times more or less at one standard
 # deviation); two rates are tied by a correlation whose Fisher transform is N(0, 0.5^2), as King's
 # (1997); their mean lies within 0.5 or so of the district's shares, slopes of standardised
-# covariates within 0.1. A rate goes along with the unit's row shares by a fifth of what it
-# scatters: the margins hardly tell, so that the prior puts it into the intervals. A rate that
-# scatters by s has a contrast of two columns that scatters by s sqrt(2). Log kappa is N(0, 3^2):
-# from nearly none on the boundary to many more than a normal distribution has beyond it.
+# covariates within 0.1. A rate that scatters by s has a contrast of two columns that scatters by
+# s sqrt(2). Log kappa is N(0, 3^2): from nearly none on the boundary to many more than a normal
+# distribution has beyond it.
 _LOG_VARIANCE, _WIDTH, _TIED, _BOUNDARY = np.log(2 * 0.1**2), 1.0, 0.5, 3.0
-_MEAN, _SLOPE, _SHARE_SLOPE = np.sqrt(2) * np.array([0.5, 0.1, 0.02])
+_MEAN, _SLOPE = np.sqrt(2) * np.array([0.5, 0.1])
 # The longest step of an entry of A, and of one of Gamma.
 _LONGEST, _LONGEST_MEAN = 0.5, 0.1
 
@@ -38,8 +37,6 @@ class RateModel:
     ----------
     design : ndarray of shape (n_units, n_terms)
         A constant, then standardised covariates.
-    n_shares : int
-        How many of the last of these are row shares.
     start : ndarray of shape (dim,)
         Rates that are the district's in every row category.
     log_kappa : float, default=0.0
@@ -55,7 +52,7 @@ class RateModel:
         How much the boundary counts.
     """
 
-    def __init__(self, design: Array, n_shares: int, start: Array, log_kappa: float = 0.0) -> None:
+    def __init__(self, design: Array, start: Array, log_kappa: float = 0.0) -> None:
         self.design = design
         self.dim = len(start)
         self.coefficients = np.zeros((design.shape[1], self.dim))
@@ -65,8 +62,7 @@ class RateModel:
         self.vectors = np.eye(self.dim)
         self.log_kappa = log_kappa
         self.upper = np.triu_indices(self.dim)
-        n_covariates = design.shape[1] - 1 - n_shares
-        sd = np.repeat([_MEAN, _SLOPE, _SHARE_SLOPE], [1, n_covariates, n_shares])
+        sd = np.repeat([_MEAN, _SLOPE], [1, design.shape[1] - 1])
         spread = np.where(self.upper[0] == self.upper[1], _WIDTH, _TIED)
         sd = np.r_[np.repeat(sd, self.dim), spread, _BOUNDARY]
         self.prior_precision = 1 / sd**2
