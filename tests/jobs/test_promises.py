@@ -1,5 +1,7 @@
 """Sets, reasons and doubts of tables."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -133,7 +135,7 @@ def test_rows_need_a_method_of_their_own(fitted):
     with pytest.raises(TableError, match="needs one `method`"):
         promise_from_result(job, model, result, method.name, 0.8)
     with pytest.raises(TableError, match="no label that could be doubted"):
-        label_issues(result_of(*fitted["proportions"][:2]), METHODS["proportions"])
+        label_issues(*fitted["proportions"][:2], n_splits=3)
     assert held_coverage(result.methods[method.name]) is None
 
 
@@ -143,10 +145,21 @@ def test_a_wrong_label_is_doubted(table, columns):
     changed = type(table)(frame, "table", "0" * 64)
     supervision = make_supervision("majority", **columns["majority"])
     job = Job.from_table(changed, supervision, wanted=["x", "colour"])
-    found = label_issues(result_of(job, job.method("naive-logistic")), "naive-logistic").table
+    method = job.method("naive-logistic")
+    found = label_issues(job, method, n_splits=3).table
     assert found["group"].head(3).tolist().count("g05") == 1
     first = found.set_index("group").loc["g05"]
     assert (first["given"], first["suggested"]) == ("low", "high")
+    # what three draws of the folds say of it, on average
+    said = []
+    for seed in range(3):
+        units = [
+            fold.units for fold in result_of(replace(job, seed=seed), method).methods[method.name]
+        ]
+        said += [unit.proba[unit.name.index("g05")] for unit in units if "g05" in unit.name]
+    assert first["proba"] == pytest.approx(
+        np.mean(said, axis=0)[job.targets.classes.index("low")], abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("kind", list(METHODS))

@@ -10,12 +10,11 @@ from groupwise.cli.console import (
     Console,
     check_folder,
     check_overwriting,
-    command_line,
     one_line_errors,
 )
 from groupwise.cli.printing import print_job
 from groupwise.cli.terminal import visible
-from groupwise.jobs import JobOptions, judge_method
+from groupwise.jobs import JobOptions
 from groupwise.jobs.promises import label_issues
 from groupwise.tables import write_table
 from groupwise.tables.write import check_writable, may_be_replaced
@@ -79,16 +78,13 @@ def doubts(
         print_job(console, job, why)
         chosen = job.method(method)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
-        result = judge_method(
+        issues = label_issues(
             job,
             chosen,
-            {},
             n_splits=folds,
             n_jobs=jobs,
-            command=command_line(),
             progress=lambda found, n: console.track(found, n, "Folds of whole groups"),
         )
-        issues = label_issues(result, chosen.name)
         console.print(
             f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are probably wrong"
         )

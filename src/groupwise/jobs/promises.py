@@ -1,5 +1,7 @@
 """Sets, intervals and doubts for tables: from fitted models and from what folds have held out."""
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +10,16 @@ import pandas as pd
 from sklearn.base import clone
 
 from groupwise.groups import Groups
+from groupwise.jobs.fit import Progress, run_steps
 from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import Result
+from groupwise.jobs.supervision import Split
+from groupwise.methods import Method
 from groupwise.tables import TableError
 from groupwise.uncertainty import ConformalGroupClassifier, LabelIssues, rank_label_issues
+from groupwise.uncertainty.label_issues import N_REPEATS
 
 __all__ = [
     "label_issues",
@@ -129,25 +135,63 @@ def _sets(kept: np.ndarray, classes: np.ndarray) -> list[str]:
     return [" | ".join(classes[line]) for line in kept]
 
 
-def label_issues(result: Result, method: str) -> LabelIssues:
-    """Groups whose label the folds of a method speak against.
+def label_issues(
+    job: Job,
+    method: Method,
+    *,
+    n_splits: int,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> LabelIssues:
+    """Groups whose label models of the other groups speak against.
+
+    As :func:`~groupwise.uncertainty.find_label_issues` the mean over several draws of the folds.
+
+    Parameters
+    ----------
+    job : Job
+    method : Method
+    n_splits : int
+    n_jobs : int, default=None
+    progress : callable, default=None
+        As in :func:`~groupwise.jobs.judge_method`.
 
     Raises
     ------
     TableError
         Where groups have no label of their own.
     """
-    folds = result.methods[method]
-    if any(fold.units.truth is None for fold in folds):
+    if not job.supervision.right_or_wrong or job.supervision.rows_labelled:
         raise TableError(
-            f"`kind` {result.about.supervision.kind} gives groups no label that could be doubted; "
-            "it takes majority or presence"
+            f"`kind` {job.supervision.kind} gives groups no label that could be doubted; it takes "
+            "majority or presence"
         )
-    units = [fold.units for fold in folds]
+    draws = [replace(job, seed=job.seed + k).splits(n_splits) for k in range(N_REPEATS)]
+    splits = [split for draw in draws for split in draw]
+    found: Iterable[Any] = run_steps(_HeldOut(job, method), splits, n_jobs)
+    if progress is not None:
+        found = progress(found, len(splits))
+    groups, classes = job.targets.groups, job.targets.classes
+    proba = np.zeros((groups.n_groups, len(classes)))
+    for names, proba_group in found:
+        proba[pd.Index(groups.names).get_indexer(pd.Index(names))] += proba_group
+    y_group = job.targets.y[groups.first_rows]
     return rank_label_issues(
-        np.concatenate([np.asarray(unit.proba, dtype=float) for unit in units]),
-        _truth(folds).astype(np.intp),
-        np.array(result.about.classes),
-        np.array([name for unit in units for name in unit.name]),
-        np.concatenate([np.asarray(unit.size) for unit in units]),
+        proba / N_REPEATS, y_group, np.array(classes), groups.names.astype(str), groups.sizes
     )
+
+
+class _HeldOut:
+    """What a model of the training rows says of the other groups, here or in another process."""
+
+    def __init__(self, job: Job, method: Method):
+        self.job, self.method = job, method
+
+    def __call__(self, split: Split) -> tuple[Any, Any]:
+        train, test = split
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = self.job.fit(self.method, {}, train)
+        groups = self.job.targets.take(test).groups
+        found = model.predictions(self.job.features.iloc[test], groups)
+        return groups.names, found.proba_group

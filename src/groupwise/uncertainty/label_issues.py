@@ -19,7 +19,7 @@ from groupwise.model_selection import Splitter, WholeGroupKFold, split_whole_gro
 __all__ = ["LabelIssues", "find_label_issues", "rank_label_issues"]
 
 # How often folds are drawn.
-_N_REPEATS = 3
+N_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def find_label_issues(
             )
         cv = WholeGroupKFold(
             min(cv, fewest) if stratify else cv,
-            n_repeats=_N_REPEATS,
+            n_repeats=N_REPEATS,
             stratify=stratify,
             random_state=rng,
         )
