@@ -1,19 +1,23 @@
 """``python -m arena``: run cells, repeat one, write the pages."""
 
 import json
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from arena.audit import run_audit
 from arena.cells import Arena, CellStore, missing_cells
 from arena.folds import N_FOLDS, FoldFile
 from arena.methods import ENTRIES, get_entry
+from arena.page import write_pages
 from arena.processes import ENVIRONMENTS
 from arena.sets import ROOMS, SETS, get_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 RESULTS = Path(__file__).parent / "results"
+DOCS = Path(__file__).parent.parent / "docs"
 Store = Annotated[Path, typer.Option(help="Folder of finished cells and folds.")]
 
 
@@ -93,6 +97,20 @@ def cell(
 
 
 @app.command()
+def audit(
+    minutes: Annotated[float | None, typer.Option(help="Begin no fold after so long.")] = None,
+    store: Store = RESULTS,
+) -> None:
+    """Train networks and see what choosing the epoch on the test fold adds; goes on as ``run``."""
+    began = time.monotonic()
+
+    def out_of_time() -> bool:
+        return minutes is not None and time.monotonic() - began >= 60 * minutes
+
+    run_audit(store, out_of_time=out_of_time, tell=_tell)
+
+
+@app.command()
 def install(names: Annotated[list[str], typer.Argument(help="Peers, or all.")]) -> None:
     """Make the environments of peers, below the folder that ARENA_ENVIRONMENTS names (.arena)."""
     peers = {name: each for name, each in ENVIRONMENTS.items() if each.requires}
@@ -100,6 +118,15 @@ def install(names: Annotated[list[str], typer.Argument(help="Peers, or all.")]) 
         if name not in peers:
             raise typer.BadParameter(f"there is no peer {name}; there are {', '.join(peers)}")
         peers[name].install()
+
+
+@app.command()
+def page(
+    store: Store = RESULTS,
+    docs: Annotated[Path, typer.Option(help="Folder of the picture and the HTML page.")] = DOCS,
+) -> None:
+    """Write the leaderboard's pages from what is stored."""
+    write_pages(store, docs)
 
 
 @app.command(name="list")

@@ -1,4 +1,4 @@
-"""Cells: one method on one fold of one set, one line of JSON each; a run that was stopped goes on."""
+"""Cells: one method on one fold of one set, a line of JSON each; a run that stopped goes on."""
 
 import json
 import threading
@@ -134,7 +134,7 @@ class Arena:
             list(pool.map(one, cells))
 
     def _worker(self, environment: str) -> Worker:
-        """This thread's process of an environment."""
+        """The process of an environment that the current thread has for itself."""
         mine = self._own.__dict__.setdefault("workers", {})
         if environment not in mine:
             made = mine[environment] = Worker(ENVIRONMENTS[environment])

@@ -32,8 +32,8 @@ def fingerprint(problem: Problem) -> str:
     return mark.hexdigest()[:16]
 
 
-def make_folds(problem: Problem) -> str:
-    """The folds of a problem as a string."""
+def make_folds(problem: Problem, n_folds: int = N_FOLDS) -> str:
+    """The folds of a problem as a string; transfer has three."""
     if problem.domains is not None:
         return _labelled_and_tested(problem.truth[problem.domains == 1])
     units = problem.groups if problem.keep_whole is None else problem.keep_whole
@@ -41,7 +41,7 @@ def make_folds(problem: Problem) -> str:
     n_units = len(first)
     alike = bool((problem.truth == problem.truth[first][codes]).all())
     splitter: Any = StratifiedKFold if alike else KFold
-    chosen = splitter(N_FOLDS, shuffle=True, random_state=SEED)
+    chosen = splitter(n_folds, shuffle=True, random_state=SEED)
     fold = np.empty(n_units, int)
     for number, (_, test) in enumerate(chosen.split(np.zeros(n_units), problem.truth[first])):
         fold[test] = number
@@ -70,13 +70,11 @@ def splits_of(problem: Problem, folds: str) -> list[Split]:
         fold = marks[np.unique(units, return_inverse=True)[1]]
         return [
             Split(np.flatnonzero(fold != str(k)), np.flatnonzero(fold == str(k)))
-            for k in range(N_FOLDS)
+            for k in range(int(max(folds)) + 1)
         ]
     target, source = (np.flatnonzero(problem.domains == domain) for domain in (1, 0))
     return [
-        Split(
-            np.concatenate([source, target[marks == chr(ord("a") + k)]]), target[marks == str(k)]
-        )
+        Split(np.concatenate([source, target[marks == chr(ord("a") + k)]]), target[marks == str(k)])
         for k in range(N_FOLDS)
     ]
 
@@ -95,7 +93,7 @@ class FoldFile:
             json.loads(path.read_text()) if path.exists() else {}
         )
 
-    def splits(self, key: str, problem: Problem) -> list[Split]:
+    def splits(self, key: str, problem: Problem, n_folds: int = N_FOLDS) -> list[Split]:
         """The stored folds of a set; those of a new one are made and stored.
 
         Raises
@@ -105,7 +103,7 @@ class FoldFile:
         """
         mark = fingerprint(problem)
         if key not in self.known:
-            self.known[key] = {"data": mark, "folds": make_folds(problem)}
+            self.known[key] = {"data": mark, "folds": make_folds(problem, n_folds)}
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(json.dumps(self.known, indent=1) + "\n")
         stored = self.known[key]

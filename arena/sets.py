@@ -117,8 +117,11 @@ def _rows(name: str) -> tuple[Any, NDArray[np.intp]]:
 
 
 _PACKAGED = {
-    "breast cancer": load_breast_cancer, "digits": load_digits, "iris": load_iris, "wine": load_wine,
-}  # fmt: skip
+    "breast cancer": load_breast_cancer,
+    "digits": load_digits,
+    "iris": load_iris,
+    "wine": load_wine,
+}
 
 
 def _mil(name: str) -> Problem:
@@ -282,7 +285,7 @@ def _all_sets() -> list[Set]:
         Set("measure", "incomes", _incomes, "3,000 people by occupation and gender; F1"),
         Set("measure", "walking", _walking, "36 users, walking or not; F1"),
         Set("transfer", "turned by 40", partial(_shifted, 40.0), "made: planes 40 degrees apart"),
-        Set("transfer", "turned by 120", partial(_shifted, 120.0), "made: planes 120 degrees apart"),
+        Set("transfer", "turned by 120", partial(_shifted, 120.0), "made: 120 degrees apart"),
         Set("transfer", "mushroom", _mushroom, "tapering stalks, then enlarging ones"),
     ]
     words = f"the {N_WORDS} columns with most tf-idf weight, up to 2,000 documents per domain"

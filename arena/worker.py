@@ -1,9 +1,9 @@
 """The method's side of a cell: a process that is given training data and test rows, no more.
 
-``python worker.py MODULE.py`` imports a file with ``METHODS`` (name to function), then reads one job
-per line from its standard input: ``{"method", "task", "answer"}``, the last two being paths. Each
-job runs in a fork of its own, so nothing that one cell has seen is there for the next. The reply,
-one line per job: CPU seconds, and the error if there was one.
+``python worker.py MODULE.py`` imports a file with ``METHODS`` (name to function), then reads one
+job per line from its standard input: ``{"method", "task", "answer", "seconds"}``, of which task and
+answer are paths. Each job runs in a fork of its own, so nothing that one cell has seen is there for
+the next. The reply, one line per job: CPU seconds, and the error if there was one.
 
 This file needs numpy alone; a peer's environment need not have groupwise.
 """
@@ -68,9 +68,9 @@ def one_per_group(y: Any, groups: Any) -> Any:
 
 
 def choose(task: dict[str, Any], grid: list[Any], answer: Any) -> Any:
-    """The setting with most inner groups right (``answer(task, setting)["label"]``); first of equals.
+    """The setting whose ``answer(task, setting)["label"]`` has most inner groups right.
 
-    A fold whose training part has one class only counts for nobody.
+    Of equals it is the first. A fold whose training part has one class only counts for nobody.
     """
     if len(grid) == 1:
         return grid[0]
@@ -87,7 +87,8 @@ def choose(task: dict[str, Any], grid: list[Any], answer: Any) -> Any:
 def do(method: Any, job: dict[str, Any]) -> None:
     """Read the task, ask the method, write its answer."""
     answer = method(read_task(job["task"]))
-    np.savez(job["answer"], **{name: np.asarray(value) for name, value in answer.items()})
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in answer.items()}
+    np.savez(job["answer"], **arrays)
 
 
 def _in_child(method: Any, job: dict[str, Any]) -> None:

@@ -13,7 +13,8 @@ GRID = [(C, times) for C in (10.0, 1.0, 100.0) for times in (1.0, 0.2)]
 def _answer(task: dict[str, Any], setting: tuple[float, float]) -> dict[str, Any]:
     C, times = setting
     y = one_per_group(task["y"], task["groups"])
-    known = [Bag(X=rows, y=float(label)) for rows, label in zip(bags(task["X"], task["groups"]), y)]
+    pairs = zip(bags(task["X"], task["groups"]), y, strict=True)
+    known = [Bag(X=rows, y=float(label)) for rows, label in pairs]
     model = NSK(
         C=C,
         kernel=RBF(gamma=times / task["X"].shape[1]),

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from skada import CORAL, LinearOTMapping
+from sklearn.linear_model import LogisticRegression
 
 
 def adapted(make: Any, task: dict[str, Any]) -> dict[str, Any]:
