@@ -11,7 +11,7 @@ from arena.audit import run_audit
 from arena.cells import Arena, CellStore, missing_cells
 from arena.folds import N_FOLDS, FoldFile
 from arena.methods import ENTRIES, get_entry
-from arena.page import write_pages
+from arena.page import fill, write_pages
 from arena.processes import ENVIRONMENTS
 from arena.sets import ROOMS, SETS, get_set
 
@@ -125,8 +125,11 @@ def page(
     store: Store = RESULTS,
     docs: Annotated[Path, typer.Option(help="Folder of the picture and the HTML page.")] = DOCS,
 ) -> None:
-    """Write the leaderboard's pages from what is stored."""
+    """Write the leaderboard's pages from what is stored, and the README's tables."""
     write_pages(store, docs)
+    readme = docs.parent / "README.md"
+    for mark, name in (("arena head", "head.md"), ("peers", "peers.md")):
+        fill(readme, mark, (store / name).read_text().splitlines())
 
 
 @app.command(name="list")

@@ -13,7 +13,7 @@ from arena.folds import N_FOLDS
 from arena.leaderboard import Board, Score, board_of, critical_difference
 from arena.sets import ROOMS, SETS
 
-__all__ = ["boards_of", "head", "picture", "write_pages"]
+__all__ = ["boards_of", "fill", "head", "picture", "write_pages"]
 
 Z = 1.96
 TITLES = {
@@ -40,6 +40,14 @@ def write_pages(store: Path, docs: Path) -> None:
     (docs / "leaderboard.html").write_text(page(boards))
     audited = audit_table(_lines(store / "audit.jsonl"))
     (store / "audit.md").write_text("\n".join(_audit_markdown(audited)))
+
+
+def fill(path: Path, mark: str, lines: list[str]) -> None:
+    """Put lines between the marks of a page."""
+    start, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    before, _, rest = path.read_text().partition(start)
+    _, _, after = rest.partition(end)
+    path.write_text("\n".join([before + start, *lines, end + after]))
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -228,7 +236,7 @@ def _panel(board: Board, top: int) -> tuple[list[str], int]:
             f'<path d="M{x(rank):.1f} {axis}V{at}H{end}" fill="none" stroke="{colour}"/>'
             f'<circle cx="{x(rank):.1f}" cy="{axis}" r="3.5" fill="{colour}"/>'
         )
-        weight = ' font-weight="700"' if name == "auto" else ""
+        weight = ' style="font-weight:700"' if name == "auto" else ""
         shift = -5 if left else 5
         parts.append(
             f'<text x="{end + shift}" y="{at + 4}" text-anchor="{anchor}" fill="{colour}"{weight}>'

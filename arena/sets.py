@@ -273,12 +273,16 @@ def _all_sets() -> list[Set]:
         rule = f"1,500 rows in groups by {' and '.join(columns)}"
         load = partial(_counted_by, name, columns)
         sets.append(Set("proportions", f"{name} by {columns[0]}", load, rule))
-    for name in ("ionosphere", "german", "cmc", "breast cancer", "spam", "digits", "adult"):
-        rule = "sessions of ten with one to five rows of another class, up to 1,500 rows"
-        sets.append(Set("majority", name, partial(_sessions, name), rule))
+    sessions = "sessions of ten with one to five rows of another class, up to 1,500 rows"
+    of_rows = [
+        Set("majority", name, partial(_sessions, name), sessions)
+        for name in ("ionosphere", "german", "cmc", "breast cancer", "spam", "digits", "adult")
+    ]
     sets += [
+        *of_rows[:2],
         Set("majority", "wisdm", lambda: _of_groups(load_wisdm()), "sessions; users stay whole"),
         Set("majority", "hmp", _hmp, "recordings in windows of 4 s; volunteers stay whole"),
+        *of_rows[2:],
         Set("measure", "users", _users, "made: 60 users with habits of their own; F1"),
         Set("measure", "protein", _protein, "30 blocks, 150 negatives of each; F1"),
         Set("measure", "inboxes", _inboxes, "15 inboxes, the 100 commonest words; F1"),

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from arena.__main__ import DOCS, RESULTS
 from arena.audit import audit_table, rules
 from arena.judge import area, judge
 from arena.leaderboard import board_of, critical_difference
-from arena.page import boards_of, write_pages
+from arena.page import boards_of, fill, write_pages
 from arena.problem import Problem, Split
 
 
@@ -120,3 +121,24 @@ def test_pages_are_made_from_the_stored_file(tmp_path):
     assert "peer 1.0" in (tmp_path / "arena.svg").read_text()
     assert "peer (1.0), auto (2.2), plain (2.8)" in (tmp_path / "head.md").read_text()
     assert [board.room for board in boards_of(CELLS)] == ["majority"]
+
+
+def test_marked_lines_are_replaced(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- x -->\nold\n<!-- end of x -->\nb\n")
+    for _ in range(2):
+        fill(page, "x", ["new"])
+    assert page.read_text() == "a\n<!-- x -->\nnew\n<!-- end of x -->\nb\n"
+
+
+def test_the_pages_in_the_checkout_are_those_of_the_stored_cells(tmp_path):
+    for name in ("cells.jsonl", "audit.jsonl"):
+        (tmp_path / name).write_text((RESULTS / name).read_text())
+    write_pages(tmp_path, tmp_path)
+    for name in ("leaderboard.md", "audit.md", "head.md"):
+        assert (tmp_path / name).read_text() == (RESULTS / name).read_text()
+    for name in ("arena.svg", "leaderboard.html"):
+        assert (tmp_path / name).read_text() == (DOCS / name).read_text()
+    readme = (DOCS.parent / "README.md").read_text()
+    for name in ("head.md", "peers.md"):
+        assert (RESULTS / name).read_text() in readme

@@ -168,7 +168,7 @@ def keep_members(choice: Choice, members: Sequence[Member | None]) -> tuple[Ense
 
 
 def _with_members(ensemble: Any, kept: list[int]) -> Any:
-    """The ensemble of some of its members, by their places; so for the average inside a decision."""
+    """The ensemble of some of its members, by place; so for the average inside a decision."""
     parts: dict[str, Any] = {"chosen": [ensemble.chosen[place] for place in kept]}
     if hasattr(ensemble, "scalings"):
         parts["scalings"] = [ensemble.scalings[place] for place in kept]
