@@ -5,8 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from arena import __main__ as main_module
 from arena import cells as cells_module
+from arena.__main__ import app
 from arena.cells import Arena, CellStore
 from arena.folds import N_FOLDS, FoldFile, make_folds, splits_of
 from arena.methods import ENTRIES, Entry
@@ -198,6 +201,20 @@ def test_a_cell_is_reproducible_and_a_run_goes_on_as_if_it_had_not_stopped(toy_r
     arena.run(left, store, n_jobs=2)
     key = lambda line: (line["fold"], line["method"])  # noqa: E731
     assert sorted(without_time(part), key=key) == sorted(whole, key=key)
+
+
+def test_a_set_that_is_absent_is_named(monkeypatch, tmp_path):
+    def load():
+        raise FileNotFoundError("no such folder")
+
+    gone = Set("presence", "gone", load, "not here")
+    for module in (cells_module, main_module):
+        monkeypatch.setattr(module, "SETS", [gone])
+    shown = CliRunner().invoke(app, ["run", "presence", "--store", str(tmp_path)])
+    assert shown.exit_code == 0, shown.output
+    assert "presence/gone is absent: no such folder" in shown.output
+    assert CliRunner().invoke(app, ["run", "kitchen"]).exit_code == 2
+    assert CliRunner().invoke(app, ["cell", "presence", "kitchen", "auto"]).exit_code == 2
 
 
 def test_a_task_is_written_without_pickle(task):
