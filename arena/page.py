@@ -105,8 +105,7 @@ def _by_set(board: Board) -> list[dict[str, Any]]:
 
 def _what_is_missing(board: Board) -> list[str]:
     """Sentences about what was not run, and what has no score."""
-    known = [each.name for each in SETS if each.room == board.room]
-    absent = [name for name in known if name not in board.sets]
+    absent = [name for name in _known(board) if name not in board.sets]
     short = [name for name in board.sets if board.folds[name] < N_FOLDS]
     lines = []
     if absent:
@@ -155,7 +154,7 @@ def head(boards: list[Board]) -> list[str]:
         rows.append(
             {
                 "room": board.room,
-                "sets": len(board.sets),
+                "sets": f"{len(board.sets)} of {len(_known(board))}",
                 "methods": len(board.makers),
                 "first three by mean rank": ", ".join(first),
                 "best peer": best_peer,
@@ -163,7 +162,15 @@ def head(boards: list[Board]) -> list[str]:
                 f"{len(board.sets)}",
             }
         )
-    return _table(rows)
+    counts = [number for board in boards for number in board.folds.values()]
+    few, many = min(counts), max(counts)
+    done = f"{few}" if few == many else f"{few} to {many}"
+    return [*_table(rows), "", f"Outer folds finished so far: {done} of {N_FOLDS} per set."]
+
+
+def _known(board: Board) -> list[str]:
+    """All sets of the room, run or not."""
+    return [each.name for each in SETS if each.room == board.room]
 
 
 def _audit_markdown(table: pd.DataFrame) -> list[str]:

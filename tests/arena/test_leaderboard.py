@@ -120,6 +120,7 @@ def test_pages_are_made_from_the_stored_file(tmp_path):
     assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
     assert "peer 1.0" in (tmp_path / "arena.svg").read_text()
     assert "peer (1.0), auto (2.2), plain (2.8)" in (tmp_path / "head.md").read_text()
+    assert "| majority | 2 of 9 | 3 |" in (tmp_path / "head.md").read_text()
     assert [board.room for board in boards_of(CELLS)] == ["majority"]
 
 
