@@ -169,7 +169,7 @@ def test_nobody_guesses_what_an_estimator_can_do(path):
 def test_what_stands_beside_the_package_imports_what_there_is():
     beside = [
         path
-        for folder in ("benchmarks", "training", "reproductions", "docs")
+        for folder in ("arena", "benchmarks", "training", "reproductions", "docs")
         for path in (Path(__file__).parents[1] / folder).rglob("*.py")
     ]
     for path in beside:

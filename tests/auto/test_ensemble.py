@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from groupwise.auto.choice import cross_fitted_answer
+from groupwise.auto.choice import Choice, Estimate, cross_fitted_answer, keep_members
 from groupwise.auto.ensemble import (
     GroupAverage,
     NumberAverage,
@@ -162,4 +162,17 @@ def test_one_member_decides_where_the_average_is_no_better():
     assert (found.chosen, found.decision) == ([1], "own")
     np.testing.assert_array_equal(
         found.combine([perfect], truth.groups)["score_row"], perfect["score_row"]
+    )
+
+
+def test_a_decision_without_the_members_that_came_too_late():
+    """The average inside it loses them, too: it failed on a measure with a short time limit."""
+    none = Scaling(1.0, np.zeros(2))
+    whole = RowDecision(RowAverage([4, 2], [none, none]), [4, 2], "largest")
+    choice = Choice(whole, [], Estimate(0.0, 0.0, 0.0), {}, 2)
+    found, left = keep_members(choice, [None, "member"])
+    assert found.chosen == found.average.chosen == [2] and left == ["member"]
+    answer = {"proba_row": np.array([[0.2, 0.8], [0.7, 0.3]])}
+    np.testing.assert_allclose(
+        found.combine([answer], Groups([0, 0]))["score_row"], np.log([0.8 / 0.2, 0.3 / 0.7])
     )

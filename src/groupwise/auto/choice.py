@@ -161,11 +161,20 @@ def cross_fitted_answer(
 def keep_members(choice: Choice, members: Sequence[Member | None]) -> tuple[Ensemble, list[Member]]:
     """The ensemble of the members that were fitted in time, and these."""
     kept = [place for place, member in enumerate(members) if member is not None]
-    parts: dict[str, Any] = {"chosen": [choice.ensemble.chosen[place] for place in kept]}
-    if hasattr(choice.ensemble, "scalings"):
-        parts["scalings"] = [choice.ensemble.scalings[place] for place in kept]
-    ensemble = choice.ensemble if len(kept) == len(members) else replace(choice.ensemble, **parts)
+    ensemble = choice.ensemble
+    if len(kept) < len(members):
+        ensemble = _with_members(ensemble, kept)
     return ensemble, [member for member in members if member is not None]
+
+
+def _with_members(ensemble: Any, kept: list[int]) -> Any:
+    """The ensemble of some of its members, by place; so for the average inside a decision."""
+    parts: dict[str, Any] = {"chosen": [ensemble.chosen[place] for place in kept]}
+    if hasattr(ensemble, "scalings"):
+        parts["scalings"] = [ensemble.scalings[place] for place in kept]
+    if getattr(ensemble, "average", None) is not None:
+        parts["average"] = _with_members(ensemble.average, kept)
+    return replace(ensemble, **parts)
 
 
 def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dict[str, Any]]:
