@@ -26,7 +26,13 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     ),
     "proportions": (("constant", {}), ("means-logistic", {})),
     "measure": (("boosted-rows", {}), ("threshold", {})),
-    "transfer": (("target-only", {}), ("equal-mass", {}), ("union", {})),
+    "transfer": (
+        ("target-logistic", {}),
+        ("equal-mass-logistic", {}),
+        ("target-only", {}),
+        ("equal-mass", {}),
+        ("union", {}),
+    ),
     "number": (("constant", {}), ("means-ridge", {})),
 }
 # Slow, and never among the best on the sets that the rule was chosen on.

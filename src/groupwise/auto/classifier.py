@@ -107,7 +107,8 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     average is scaled again, cautiously. Proportions: the mean of the best three by the likelihood
     of held-out counts, without those that are clearly behind the best. Measures: the best member's
     own decision, unless the decided average of the best five is better by a standard error.
-    Transfer: the better of target-only and equal-mass, unless the average of the best five is.
+    Transfer: the best of target-only and equal-mass, boosted or linear, unless the average of the
+    best five is better.
 
     Answers about rows are the mean over the members whose rows mean something.
 

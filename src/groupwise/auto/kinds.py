@@ -295,7 +295,12 @@ class Transferred(Kind):
     counts_rows: ClassVar[bool] = True
 
     #: An average has to be clearly better than the best of these.
-    baselines: ClassVar[tuple[str, ...]] = ("target-only", "equal-mass")
+    baselines: ClassVar[tuple[str, ...]] = (
+        "target-only",
+        "equal-mass",
+        "target-logistic",
+        "equal-mass-logistic",
+    )
 
     @property
     def fixed(self) -> dict[str, Any]:
