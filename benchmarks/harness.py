@@ -73,7 +73,7 @@ class Timing:
 def take_turns(
     competitors: dict[str, Callable[[], Any]], repeats: int, *, warm_up: bool = True
 ) -> dict[str, Timing]:
-    """Run A B C A B C ...; each turn's times are comparable whatever the machine does meanwhile.
+    """Run A B C, C B A, ...: a turn's times are comparable whatever the machine does meanwhile.
 
     Parameters
     ----------
@@ -89,8 +89,9 @@ def take_turns(
     if warm_up:
         for run in competitors.values():
             run()
-    for _ in range(repeats):
-        for name, run in competitors.items():
+    for turn in range(repeats):
+        order = list(competitors.items())
+        for name, run in order if turn % 2 == 0 else order[::-1]:
             before, clock = time.process_time(), time.perf_counter()
             run()
             cpu[name].append(time.process_time() - before)

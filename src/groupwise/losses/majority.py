@@ -172,15 +172,14 @@ class _TwoClasses(_Exponential):
         super().__init__(*args)
         side = self.layout.spread(np.where(self.y_group == 1, -2.0, 2.0))
         self._minus_two_y = side.astype(np.float32)
+        self._of_score = side * (0.25 / (1.0 + self.gamma))
 
     def init_score(self) -> NDArray[Any]:
         weight = self._class_weights(self.y_group, 2)
         return np.log(weight[1:] / weight[:1])
 
     def _exponents(self, score: NDArray[Any], rows: slice) -> NDArray[Any]:
-        exponent = score[rows] * self._minus_two_y[rows]
-        exponent *= 0.25 / (1.0 + self.gamma)
-        return exponent
+        return score[rows] * self._of_score[rows].astype(score.dtype, copy=False)
 
     def _derivatives(
         self, score: NDArray[Any], dtype: DTypeLike
