@@ -1,5 +1,6 @@
 """What the automatic classifier and regressor share: the race, and what is known after it."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ class AutoMixin:
             n_classes=problem.n_classes,
             measure=measure,
         )
-        problem = self._affordable(kind, problem, tiers[0], seed)
+        problem = self._affordable(kind, problem, tiers[0], seed, started)
         splits = kind.splits(problem, self.cv, seed)
         with fold_tables(problem, splits) as tables:
             runner = self._runner(kind, tables, seed, started)
@@ -104,9 +105,9 @@ class AutoMixin:
         self.not_tried_ |= dict.fromkeys(late, "out of time")
 
     def _affordable(
-        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int
+        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int, started: float
     ) -> Problem:
-        """As many groups as the first tier can be judged on in time."""
+        """As many groups as the first tier can be judged on in what is left of the time."""
         if self.time_limit is None:
             return problem
         n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
@@ -115,7 +116,7 @@ class AutoMixin:
             kind,
             problem,
             tier[-1],
-            seconds=self.time_limit,
+            seconds=max(0.0, started + self.time_limit - time.monotonic()),
             n_fits=max(1, len(tier) * n_folds // n_jobs),
             n_tables=max(1, n_folds // n_jobs),
             seed=seed,

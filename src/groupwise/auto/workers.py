@@ -300,7 +300,7 @@ def affordable_rows(
     candidate : Candidate
         A typical one.
     seconds : float
-        All there is.
+        All that is left.
     n_fits, n_tables : int
         How many fits that has to be enough for, one after another, and how many preparations of
         rows, where folds prepare them.
