@@ -275,6 +275,12 @@ class BoundLoss(ABC):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Gradient and curvature in arrays of their own, of type ``dtype``."""
 
+    def _weighted_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Multiply rows by their group's weight, in place."""
+        if self._weighted:
+            values *= self.layout.spread(self.weight_group).astype(values.dtype, copy=False)
+        return values
+
     def _class_weights(self, y_group: NDArray[Any], n_classes: int) -> NDArray[Any]:
         """Weight of the rows in groups of each class, kept off zero."""
         weight = np.bincount(y_group, self.weight_group * self.layout.sizes, n_classes)

@@ -121,11 +121,7 @@ class _CountLikelihood(BoundLoss):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         expected = self._sums.expectation(score)
         gradient, curvature = logistic_derivatives(score, expected, dtype)
-        if self._weighted:
-            weight_row = self.layout.spread(self.weight_group).astype(dtype, copy=False)
-            gradient *= weight_row
-            curvature *= weight_row
-        return gradient, curvature
+        return self._weighted_rows(gradient), self._weighted_rows(curvature)
 
 
 class RelativeEntropy(AdditiveLoss):

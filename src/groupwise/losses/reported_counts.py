@@ -207,11 +207,7 @@ class _ReportedCounts(BoundLoss):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         expected = self._expectation(score)
         gradient, curvature = logistic_derivatives(score, expected, dtype)
-        if self._weighted:
-            weight_row = self.layout.spread(self.weight_group).astype(dtype, copy=False)
-            gradient *= weight_row
-            curvature *= weight_row
-        return gradient, curvature
+        return self._weighted_rows(gradient), self._weighted_rows(curvature)
 
     def _expectation(self, score: NDArray[Any]) -> NDArray[Any]:
         """Of each row, the probability that it is positive given the report of its group.
