@@ -10,6 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from arena.folds import FoldFile
 from arena.judge import judge
 from arena.methods import Entry, entries_of
@@ -20,7 +22,7 @@ from arena.sets import SETS, Set
 __all__ = ["Arena", "CellStore", "missing_cells"]
 
 #: CPU seconds that a method has for a cell, its inner folds included.
-CELL_SECONDS = 120
+CELL_SECONDS = 600
 SEED = 0
 Cell = tuple[Set, Entry, int]
 
@@ -110,7 +112,10 @@ class Arena:
         line |= {"cpu s": reply["cpu"], "versions": self._versions[entry.environment]}
         if "error" in reply:
             return {**line, "error": reply["error"]}
-        return {**line, **judge(of.room, problem, split, reply["answer"])}
+        answer = reply["answer"]
+        if "estimate" in answer:  # of the automatic choice: score, low and high
+            line["estimate"] = np.round(answer["estimate"], 6).tolist()
+        return {**line, **judge(of.room, problem, split, answer)}
 
     def run(
         self,

@@ -150,14 +150,37 @@ def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
     label = rng.randint(2, size=1200)
     X = rng.normal(size=(6000, 2)) + label[groups][:, None]
     problem = Problem(X, label[groups], Groups(groups), 2)
-    candidate = cheap("majority")[0][0][0]
+    tier = cheap("majority")[0][0]
 
     def rows(seconds):
         return workers.affordable_rows(
-            Labels("majority"), problem, candidate, seconds=seconds, n_fits=10, n_tables=2, seed=0
+            Labels("majority"), problem, tier, seconds=seconds, n_folds=5, n_jobs=1, seed=0
         )
 
     assert rows(1e6) is None
     few = rows(1e-6)
     assert 1000 <= len(few) <= 1010
     assert (np.unique(groups[few], return_counts=True)[1] == 5).all()
+
+
+@pytest.mark.parametrize(("n_groups", "n_taken"), [(60, 60), (6000, 2000)])
+def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n_taken):
+    groups = np.repeat(np.arange(n_groups), 60_000 // n_groups)
+    problem = Problem(np.zeros((60_000, 1)), groups % 2, Groups(groups), 2)
+    clock = [0.0]
+
+    class OneSecondPerThousand:
+        def __init__(self, kind, problem, seed):
+            self.seconds = problem.n_rows / 1000
+
+        def fit(self, candidate):
+            clock[0] += self.seconds
+
+    monkeypatch.setattr(workers, "Trainer", OneSecondPerThousand)
+    monkeypatch.setattr(workers.time, "perf_counter", lambda: clock[0])
+    tier = cheap("majority")[0][0][:1]
+    rows = workers.affordable_rows(
+        Labels("majority"), problem, tier, seconds=250.0, n_folds=5, n_jobs=1, seed=0
+    )
+    taken = n_groups if rows is None else len(np.unique(groups[rows]))
+    assert abs(taken - n_taken) <= 10

@@ -111,14 +111,13 @@ class AutoMixin:
         if self.time_limit is None:
             return problem
         n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
-        n_jobs = effective_n_jobs(self.n_jobs)
         rows = affordable_rows(
             kind,
             problem,
-            tier[-1],
+            tier,
             seconds=max(0.0, started + self.time_limit - time.monotonic()),
-            n_fits=max(1, len(tier) * n_folds // n_jobs),
-            n_tables=max(1, n_folds // n_jobs),
+            n_folds=n_folds,
+            n_jobs=effective_n_jobs(self.n_jobs),
             seed=seed,
         )
         return problem if rows is None else problem.take(rows)

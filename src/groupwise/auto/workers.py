@@ -29,6 +29,7 @@ __all__ = ["Workers", "affordable_rows"]
 
 _LOOK = 0.01  # seconds between looks at the processes
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
+_ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
 # One candidate may use so much of the time on one fold.
 _SHARE_OF_ONE = 0.125
 # Of the time there is: for the first tier on a large table, and for the last fits before any of
@@ -282,55 +283,62 @@ class Workers:
 def affordable_rows(
     kind: Kind,
     problem: Problem,
-    candidate: Candidate,
+    tier: Sequence[Candidate],
     *,
     seconds: float,
-    n_fits: int,
-    n_tables: int,
+    n_folds: int,
+    n_jobs: int,
     seed: int,
 ) -> NDArray[np.intp] | None:
     """Rows of as many whole groups as the first tier can be run on in time; ``None``: of all.
 
-    A candidate is timed on two small samples of groups, and its time taken to grow with the rows.
+    The tier's last candidate is timed on two small samples of groups, and its time taken to grow
+    with the rows. Of few groups none should be missed: there it is enough that two folds and the
+    last fits can be run.
 
     Parameters
     ----------
     kind : Kind
     problem : Problem
-    candidate : Candidate
-        A typical one.
+    tier : sequence of Candidate
+        The last is a typical one.
     seconds : float
         All that is left.
-    n_fits, n_tables : int
-        How many fits that has to be enough for, one after another, and how many preparations of
-        rows, where folds prepare them.
+    n_folds, n_jobs : int
     seed : int
     """
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
         return None
     order = np.random.RandomState(seed).permutation(problem.groups.n_groups)
     total = np.cumsum(problem.groups.sizes[order])
+    n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
 
     def rows_of(n_rows: float) -> NDArray[np.intp]:
         taken = np.zeros(problem.groups.n_groups, bool)
         taken[order[: int(np.searchsorted(total, n_rows)) + 1]] = True
         return np.flatnonzero(taken[problem.groups.codes])
 
-    times, sizes = [], []
+    times, sizes = [], []  # of one fold
     for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
         rows = rows_of(size)
         with threadpool_limits(1):
             started = time.perf_counter()
-            Trainer(kind, problem.take(rows), seed).fit(candidate)
+            Trainer(kind, problem.take(rows), seed).fit(tier[-1])
             fitted = time.perf_counter()
             if problem.unprepared is not None:
                 problem.unprepared.fold(rows, rows[:1])
             prepared = time.perf_counter()
-        times.append(n_fits * (fitted - started) + n_tables * (prepared - fitted))
+        times.append(n_fits * (fitted - started) + (prepared - fitted))
         sizes.append(len(rows))
     per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
     fixed = max(times[1] - per_row * sizes[1], 0.0)
-    n_rows = (_FIRST_TIER * seconds - fixed) / per_row
+
+    def n_rows_in(share: float, rounds: int) -> float:
+        """Rows of so many rounds of the tier in a share of the time."""
+        return (share * seconds * n_jobs / rounds - fixed) / per_row
+
+    enough = total[min(_ENOUGH_GROUPS, len(total)) - 1]
+    n_rows = max(n_rows_in(_FIRST_TIER, n_folds), min(n_rows_in(2 * _FIRST_TIER, 3), enough))
     if n_rows >= problem.n_rows:
         return None
     return rows_of(max(n_rows, _LEAST_SAMPLE))
