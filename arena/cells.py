@@ -22,7 +22,7 @@ from arena.sets import SETS, Set
 __all__ = ["Arena", "CellStore", "missing_cells"]
 
 #: CPU seconds that a method has for a cell, its inner folds included.
-CELL_SECONDS = 600
+CELL_SECONDS = 120
 SEED = 0
 Cell = tuple[Set, Entry, int]
 

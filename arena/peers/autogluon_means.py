@@ -1,4 +1,4 @@
-"""AutoGluon's tables, on each group's mean row, within a minute."""
+"""AutoGluon's tables, on each group's mean row; as many seconds as the automatic choice has."""
 
 from pathlib import Path
 from typing import Any

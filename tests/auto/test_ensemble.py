@@ -151,18 +151,17 @@ def test_decisions_are_at_least_as_good_as_a_plain_one(measure):
     assert mean > max(np.nanmean(measure.of(y, a["score_row"], truth.groups)) for a in answers)
 
 
-def test_one_member_decides_where_the_average_is_no_better():
+def test_one_member_decides_only_where_it_is_clearly_better():
     truth, rng = rows_truth()
-    perfect = {
-        "proba_row": two_columns(truth.y_row.astype(float)),
-        "score_row": 2.0 * truth.y_row - 1,
-    }
     noise = {"proba_row": two_columns(rng.uniform(size=400)), "score_row": rng.normal(size=400)}
-    found = RowDecision.fit([noise, perfect], truth, list("ab"), get_measure("f1"))
+    sign = {**noise, "score_row": 2.0 * truth.y_row - 1}  # its probabilities say nothing
+    found = RowDecision.fit([noise, sign], truth, list("ab"), get_measure("f1"))
     assert (found.chosen, found.decision) == ([1], "own")
     np.testing.assert_array_equal(
-        found.combine([perfect], truth.groups)["score_row"], perfect["score_row"]
+        found.combine([sign], truth.groups)["score_row"], sign["score_row"]
     )
+    perfect = {**sign, "proba_row": two_columns(truth.y_row.astype(float))}
+    assert RowDecision.fit([noise, perfect], truth, list("ab"), get_measure("f1")).average
 
 
 def test_a_decision_without_the_members_that_came_too_late():

@@ -169,7 +169,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         if self.kind == "proportions":
             return Shares()
         if self.kind == "measure":
-            return Measured(get_measure(self.measure))
+            return Measured(get_measure(self.measure), self.measure)
         return Transferred() if self.kind == "transfer" else Labels(self.kind)
 
     def fit(

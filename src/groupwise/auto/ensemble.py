@@ -343,7 +343,11 @@ class RowDecision:
         methods: Sequence[str],
         measure: GroupMeasure,
     ) -> "RowDecision":
-        """Choose the best member by the measure, unless an average is clearly better."""
+        """Average and decide, unless the best member's own decisions are clearly better.
+
+        Clearly: by one paired standard error of the groups' measures. The best of many flatters
+        itself, an average does not.
+        """
 
         def judged(score_row: NDArray[Any]) -> NDArray[Any]:
             return measure.of(truth.y_row, score_row, truth.groups)
@@ -353,9 +357,9 @@ class RowDecision:
         average, scaled = RowAverage._and_held_out(answers, truth, methods)
         proba = np.mean([scaled[m] for m in average.chosen], axis=0)
         together = _best_decision(cls(average, average.chosen, "largest"), proba, truth, measure)
-        if is_worse(-own[best], -judged(together.score(proba, truth.groups)), errors=1.0):
-            return together
-        return cls(None, [best], "own")
+        if is_worse(-judged(together.score(proba, truth.groups)), -own[best], errors=1.0):
+            return cls(None, [best], "own")
+        return together
 
     def score(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         """Scores that decide, from averaged probabilities."""

@@ -24,7 +24,7 @@ from groupwise.auto.ensemble import (
 from groupwise.auto.scaling import Scaling, log_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.metrics import GroupMeasure
+from groupwise.metrics import GroupMeasure, MeasureLike
 from groupwise.model_selection import Splitter, split_whole_groups
 from groupwise.preparation import Unprepared
 from groupwise.rules import MajorityVote
@@ -261,9 +261,17 @@ class Shares(Kind):
 
 @dataclass(frozen=True)
 class Measured(Kind):
-    """Labelled rows; a measure of each group counts."""
+    """Labelled rows; a measure of each group counts.
+
+    Attributes
+    ----------
+    measure : GroupMeasure
+    told : str, GroupMeasure or callable
+        The same as the caller gave it: some methods know measures by name only.
+    """
 
     measure: GroupMeasure
+    told: MeasureLike
 
     name: ClassVar[str] = "measure"
     keeps: ClassVar[tuple[str, ...]] = ("score_row", "proba_row")
@@ -271,7 +279,7 @@ class Measured(Kind):
 
     @property
     def fixed(self) -> dict[str, Any]:
-        return {"measure": self.measure}
+        return {"measure": self.told}
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return 1.0 - self.score(answer, truth)

@@ -1,0 +1,39 @@
+"""Every candidate of the table, fitted to one fold of a small table."""
+
+import numpy as np
+import pytest
+
+from groupwise.auto import AutoGroupClassifier
+from groupwise.auto.candidates import first_candidates
+from groupwise.auto.fold_tables import fold_tables
+from groupwise.auto.kinds import Problem
+from groupwise.auto.members import Fold
+from groupwise.groups import Groups
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "measure",
+        "transfer",
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("majority", "presence", "proportions")),
+    ],
+)
+def test_no_candidate_fails_on_a_plain_table(kind):
+    """All of them at once: one that always fails is in no average, and nobody would miss it."""
+    rng = np.random.RandomState(0)
+    groups = Groups(np.repeat(np.arange(24), 6))
+    y_row = rng.randint(2, size=144)
+    X = rng.normal(size=(144, 4)) + y_row[:, None]
+    y = {"measure": y_row, "transfer": y_row}.get(kind, (groups.codes % 2))
+    if kind == "proportions":
+        y = groups.spread(groups.mean(np.eye(2)[y_row]))
+    domains = (groups.codes >= 12).astype(np.intp) if kind == "transfer" else None
+    problem = Problem(X, y, groups, 2, domains=domains)
+    model = AutoGroupClassifier(kind)
+    resolved = model._resolve_kind()
+    tiers, _ = first_candidates(kind, n_rows=144, n_features=4, n_classes=2, measure="f1")
+    with fold_tables(problem, resolved.splits(problem, 2, 0)) as tables:
+        fold = Fold(resolved, tables, 0, 0)
+        failed = {c.name: fold.answer(c).failed for tier in tiers for c in tier}
+    assert not any(failed.values()), failed
