@@ -15,10 +15,14 @@ KIND = Labels("majority")
 
 
 class Invented:
-    """Answers as near to the truth as the name of the method says; stops after so many tasks."""
+    """Answers as near to the truth as the name of the method says; stops after so many tasks.
 
-    def __init__(self, problem, splits, n_tasks=10**6):
+    ``slow`` methods take ten seconds, others one.
+    """
+
+    def __init__(self, problem, splits, n_tasks=10**6, slow=(), seconds_left=np.inf):
         self.problem, self.splits, self.left = problem, splits, n_tasks
+        self.slow, self.seconds_left = slow, seconds_left
         self.ran, self.expected = [], []
 
     @property
@@ -40,7 +44,9 @@ class Invented:
             score = strength * (2 * code - 1) + rng.normal(size=len(code))
             proba = 1 / (1 + np.exp(-score))
             answer = {"proba_group": np.column_stack([1 - proba, proba])}
-            take_answer(entry, fold, FoldAnswer(answer, 1.0))
+            seconds = 10.0 if strength in self.slow else 1.0
+            self.seconds_left -= seconds
+            take_answer(entry, fold, FoldAnswer(answer, seconds))
 
 
 def of(strength, **options):
@@ -85,6 +91,22 @@ def test_few_groups_no_dropping_no_settings(problem):
     tiers = [[of(s) for s in (3.0, 2.9, 2.8, 2.7, 2.6)], [of(0.0), of(2.0, searched=True)]]
     race, _ = race_of(few, tiers)
     assert {entry.state for entry in race.entries} == {"finished"} and len(race.entries) == 7
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "n_folds"),
+    [(150.0, {"3.5": 5, "1.5": 5}), (110.0, {"3.5": 5, "1.5": 3}), (70.0, {"3.5": 3, "1.5": 1})],
+)
+def test_where_time_is_short_the_slow_leave_unless_they_lead(problem, seconds_left, n_folds):
+    few = problem.take(np.arange(50))  # nobody is dropped for being behind
+    quick = [of(strength) for strength in (3.0, 2.9, 2.8, 2.7, 1.0)]
+    tier = [*quick, of(3.5), of(1.5)]
+    race, _ = race_of(few, [tier], slow=(3.5, 1.5), seconds_left=seconds_left)
+    judged = {entry.candidate.name: len(entry.folds) for entry in race.entries}
+    assert {name: judged[name] for name in n_folds} == n_folds
+    assert {len(entry.folds) for entry in race.entries[:5]} == {5}
+    late = {entry.candidate.name for entry in race.entries if entry.state == "out of time"}
+    assert late == {name for name, n in n_folds.items() if n < 5}
 
 
 def test_an_incomplete_round_is_the_last(problem):

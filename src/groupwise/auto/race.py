@@ -33,6 +33,8 @@ logger = logging.getLogger("groupwise.auto")
 _N_BEST = 5
 # So many methods' settings are searched.
 _N_SEARCHED = 3
+# Where time is short, those that can be judged on so many folds go on.
+_LEAST_FOLDS = 3
 
 
 @dataclass
@@ -173,6 +175,11 @@ class Runner(Protocol):
         """Whether nothing more can be begun."""
         ...
 
+    @property
+    def seconds_left(self) -> float:
+        """What there is for folds, in all processes together."""
+        ...
+
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         """Run entries on folds; each is left with its answer, or failed, or out of time."""
         ...
@@ -194,6 +201,7 @@ class InProcess:
     """Fits candidates one after another, without a limit."""
 
     out_of_time = False
+    seconds_left = np.inf
 
     def __init__(self, kind: Kind, tables: FoldTables, seed: int, store: Store | None):
         self._kind, self._tables, self._seed, self._store = kind, tables, seed, store
@@ -240,7 +248,8 @@ class Race:
 
     After a round, candidates that are clearly behind the fifth best leave (baselines stay); the
     methods that lead then try their settings. Decisions fall between rounds and depend on losses
-    only, never on time or on the number of processes.
+    only, never on the number of processes; where a limit leaves too little time for all, the
+    slowest leave that are not among the best.
 
     Parameters
     ----------
@@ -274,6 +283,7 @@ class Race:
             if any(e.state == "running" and fold not in e.folds for e in running):
                 break  # the time is over
             self._after_round(fold + 1)
+            self._leave_out_the_slowest(entries, fold + 1)
         for entry in entries:
             if entry.state == "running":
                 entry.state = "finished" if len(entry.folds) == self.n_folds else "out of time"
@@ -306,6 +316,22 @@ class Race:
         self.runner.expect([entries[place].seconds_of_all(self.n_folds) for place in leaders])
         if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= _N_BEST:
             self._drop(entries, losses, losses[order[_N_BEST - 1]], n_folds)
+
+    def _leave_out_the_slowest(self, tier: Sequence[Entry], n_folds: int) -> None:
+        """Let those go on that can be judged on three folds, then those that can be on all."""
+        left = self.runner.seconds_left
+        if left == np.inf:
+            return
+        to_do = (_LEAST_FOLDS if n_folds < _LEAST_FOLDS < self.n_folds else self.n_folds) - n_folds
+        running = [entry for entry in tier if entry.state == "running"]
+        means = [float(np.nanmean(loss)) for loss in self._losses(running, n_folds)]
+        best = {id(running[place]) for place in np.argsort(means)[:_N_BEST]}
+        for entry in sorted(running, key=lambda e: (id(e) not in best, e.seconds)):
+            seconds = to_do * entry.seconds / n_folds
+            if seconds <= left or entry.candidate.is_baseline:
+                left -= seconds
+            else:
+                entry.state = "out of time"
 
     @property
     def _few_groups(self) -> bool:

@@ -168,8 +168,13 @@ class Workers:
 
     @property
     def out_of_time(self) -> bool:
-        left = np.inf if self._deadline is None else self._deadline - time.monotonic()
-        return bool(left < self._reserve)
+        return self.seconds_left < 0
+
+    @property
+    def seconds_left(self) -> float:
+        if self._deadline is None:
+            return np.inf
+        return self._n_jobs * (self._deadline - time.monotonic() - self._reserve)
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         missing = [task for task in tasks if not self._is_known(*task)]
