@@ -121,19 +121,18 @@ def rows_truth(seed=0, n=400):
     return Truth(y, groups, np.arange(n // 10) % 5, 2), rng
 
 
-def test_a_baseline_stays_unless_the_average_is_clearly_better():
+def test_a_baseline_alone_only_where_the_average_is_clearly_worse():
     truth, rng = rows_truth()
     y = truth.y_row
     same = {"proba_row": two_columns(np.where(y == 1, 0.7, 0.3))}
-    noise = {"proba_row": two_columns(rng.uniform(size=len(y)))}
-    found = RowAverage.fit_unless_worse(
-        [same, noise], truth, ["target-only", "b"], ("target-only",)
-    )
-    assert found.chosen == [0]
-    found = RowAverage.fit_unless_worse(
-        [noise, same], truth, ["target-only", "b"], ("target-only",)
-    )
-    assert 1 in found.chosen
+    noise = [{"proba_row": two_columns(rng.uniform(size=len(y)))} for _ in range(4)]
+
+    def chosen(answers, names):
+        return RowAverage.fit_unless_worse(answers, truth, names, ("target-only",)).chosen
+
+    assert chosen([same, *noise], ["target-only", *"bcde"]) == [0]
+    assert chosen([same, noise[0]], ["target-only", "b"]) == [0, 1]  # no row is lost
+    assert 1 in chosen([noise[0], same], ["target-only", "b"])
 
 
 @pytest.mark.parametrize("measure", ["f1", "accuracy", "ndcg", "matthews"])

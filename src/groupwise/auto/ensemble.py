@@ -244,7 +244,7 @@ class NumberAverage:
 
 @dataclass(frozen=True)
 class RowAverage:
-    """The mean of scaled row probabilities; or one member, where no average is clearly better.
+    """The mean of scaled row probabilities; or one member, where the average is clearly worse.
 
     Attributes
     ----------
@@ -281,9 +281,9 @@ class RowAverage:
         methods: Sequence[str],
         baselines: Sequence[str],
     ) -> "RowAverage":
-        """As :meth:`fit`, but the best of the baselines unless the average is clearly better.
+        """As :meth:`fit`, but the best of the baselines where the average is clearly worse.
 
-        Clearly: fewer errors on held-out rows by one paired standard error, counted by group.
+        Clearly: more errors on held-out rows by one paired standard error, counted by group.
         """
         average, scaled = cls._and_held_out(answers, truth, methods)
         plain = [m for m, name in enumerate(methods) if name in baselines]
@@ -296,7 +296,7 @@ class RowAverage:
         wrong = {m: errors(scaled[m]) for m in plain}
         best = min(plain, key=lambda m: wrong[m].sum())
         together = errors(np.mean([scaled[m] for m in average.chosen], axis=0))
-        if is_worse(wrong[best], together, errors=1.0):
+        if not is_worse(together, wrong[best], errors=1.0):
             return average
         target = truth.one_hot(truth.y_row)
         found = Scaling.fit(answers[best]["proba_row"], target, penalty=_MEMBER_PENALTY)

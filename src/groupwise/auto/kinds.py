@@ -302,7 +302,7 @@ class Transferred(Kind):
     score_name: ClassVar[str] = "share of the target's rows predicted right"
     counts_rows: ClassVar[bool] = True
 
-    #: An average has to be clearly better than the best of these.
+    #: An average must not be clearly worse than the best of these.
     baselines: ClassVar[tuple[str, ...]] = (
         "target-only",
         "equal-mass",
