@@ -89,7 +89,7 @@ def folds_of(data: GroupedData) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def few_of(data: GroupedData) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of 40 groups (of two thirds, where that is less), classes as often as in all; the others.
+    """Rows of 40 groups (or two thirds), with classes as often as in all; and the others.
 
     Of a rare class there are four.
     """
