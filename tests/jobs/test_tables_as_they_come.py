@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from groupwise.io import load_model, save_model
 from groupwise.jobs import JobOptions, coarser_ids, fit_table
-from groupwise.jobs.fit import run_steps
+from groupwise.jobs.job import run_steps
 from groupwise.preparation import fit_texts
 from groupwise.tables import OptionError, TableError
 

@@ -19,7 +19,7 @@ from groupwise.cli.console import (
 from groupwise.cli.printing import print_board, print_job
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Comparison, Job, JobOptions, Result
-from groupwise.jobs.fit import run_steps
+from groupwise.jobs.job import run_steps
 from groupwise.methods import AUTO
 
 

@@ -27,7 +27,6 @@ from groupwise.jobs import (
     Result,
     TableModel,
     fit_auto,
-    judge_method,
     predict_table,
 )
 from groupwise.jobs.promises import promise_coverage, promise_from_result, promises
@@ -174,8 +173,7 @@ def fit(
         print_job(console, job, why)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
         final = job.tune(chosen, params) if tune else params
-        result = judge_method(
-            job,
+        result = job.judge(
             chosen,
             params,
             n_splits=folds,
