@@ -9,7 +9,7 @@ from groupwise.groups import Groups
 from groupwise.jobs import Job, Result, make_supervision
 from groupwise.jobs.evaluate import constant_scores
 from groupwise.jobs.fold_result import wilson_interval
-from groupwise.jobs.importance import _some_groups
+from groupwise.jobs.model import _some_groups
 from groupwise.jobs.targets import Targets
 from groupwise.tables import LoadedTable
 

@@ -19,8 +19,7 @@ from threadpoolctl import threadpool_limits
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.fold_result import FoldResult
-from groupwise.jobs.importance import column_importance
-from groupwise.jobs.model import TableModel, fit_model, search_params
+from groupwise.jobs.model import TableModel, column_importance, fit_model, search_params
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
