@@ -12,7 +12,7 @@ import pandas as pd
 from harness import Report
 
 from groupwise.datasets import data_folder
-from groupwise.jobs import JobOptions, judge_method
+from groupwise.jobs import JobOptions
 
 TOPICS = [("earn", "acq"), ("money-fx", "crude"), ("trade", "grain")]
 #: Name, table, other columns, what no fold divides, method.
@@ -80,7 +80,7 @@ def judge(task: Task) -> dict[str, object]:
         job, _ = JobOptions(
             table=table, group="group", label="label", keep_whole=whole, wanted=wanted
         ).job()
-        result = judge_method(job, job.method(method), {}, n_splits=5)
+        result = job.judge(job.method(method), {}, n_splits=5)
         scores[way] = result.unit_scores()[method].sort_index()
     gain = (scores["with"] - scores["without"]).to_numpy()
     label = table.groupby("group")["label"].first()

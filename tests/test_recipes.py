@@ -16,7 +16,7 @@ def test_parameters_by_name_and_inside():
     assert trees.get_params()["inner__max_depth"] == 5
     assert trees.set_params(inner__max_depth=2, max_depth=1).inner == Trees(2)
     assert set(trees.get_params(deep=False)) == {"max_depth", "inner"}
-    with pytest.raises(ValueError, match="Trees has no parameter 'depth'; it has max_depth, inner"):
+    with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator Trees"):
         trees.set_params(depth=2)
 
 

@@ -1,7 +1,7 @@
 """What has to be done to a table's columns before an estimator sees them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +20,14 @@ from sklearn.utils import _safe_indexing, get_tags
 from groupwise._typing import MatrixLike, Rows
 
 __all__ = [
+    "Preparation",
     "Prepared",
     "TextEncoder",
     "Unprepared",
     "encode_texts",
     "fit_preparation",
     "fit_texts",
+    "learn_preparation",
     "needs_preparation",
     "prepare",
     "text_columns",
@@ -112,6 +114,49 @@ def encode_texts(
         return rest
     made = pd.DataFrame(np.hstack(parts), index=X.index, columns=text_columns(encoders))
     return pd.concat([made, rest], axis=1)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What makes of a table's features what an estimator takes.
+
+    Attributes
+    ----------
+    columns : ColumnTransformer or None
+        What makes numbers of all columns; ``None``: the estimator takes a table.
+    categories : tuple of str
+        Columns that then get the type of categories.
+    texts : tuple of str
+        Columns of text.
+    encoders : dict of str to Pipeline
+        What makes numbers of these, before anything else; see :func:`fit_texts`.
+    """
+
+    columns: ColumnTransformer | None
+    categories: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    encoders: dict[str, Pipeline] = field(default_factory=dict)
+
+    def transform(self, X: pd.DataFrame) -> Prepared:
+        """What the estimator takes."""
+        table = encode_texts(X, self.texts, self.encoders)
+        return prepare(table, self.categories, self.columns)
+
+
+def learn_preparation(
+    X: pd.DataFrame,
+    estimator: BaseEstimator,
+    *,
+    numbers: tuple[str, ...],
+    categories: tuple[str, ...],
+    texts: tuple[str, ...],
+) -> tuple[Preparation, Prepared]:
+    """The preparation of a table for an estimator, and what it makes of the table."""
+    encoders = fit_texts(X, texts)
+    table = encode_texts(X, texts, encoders)
+    columns = fit_preparation(table, numbers, categories, estimator, text_columns(encoders))
+    prepared = prepare(table, categories, columns)
+    return Preparation(columns, categories, texts, encoders), prepared
 
 
 class TextEncoder(TransformerMixin, BaseEstimator):

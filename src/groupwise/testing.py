@@ -63,7 +63,8 @@ def all_estimators() -> dict[str, type[BaseEstimator]]:
         module = importlib.import_module(f"groupwise.{package}")
         for name in module.__all__:
             thing = getattr(module, name)
-            if isinstance(thing, type) and issubclass(thing, BaseEstimator):
+            is_estimator = isinstance(thing, type) and issubclass(thing, BaseEstimator)
+            if is_estimator and hasattr(thing, "fit"):  # a recipe has none
                 found[name] = thing
     return found
 

@@ -6,10 +6,10 @@ import pytest
 from scipy.stats import binomtest
 
 from groupwise.groups import Groups
-from groupwise.jobs import Job, Result, judge_method, make_supervision
+from groupwise.jobs import Job, Result, make_supervision
 from groupwise.jobs.evaluate import constant_scores
 from groupwise.jobs.fold_result import wilson_interval
-from groupwise.jobs.importance import _some_groups
+from groupwise.jobs.model import _some_groups
 from groupwise.jobs.targets import Targets
 from groupwise.tables import LoadedTable
 
@@ -62,7 +62,7 @@ def judged():
     job = Job.from_table(
         LoadedTable(frame, "t", "00"), make_supervision("majority", group="g", label="y")
     )
-    return judge_method(job, job.method("naive-logistic"), {}, n_splits=3)
+    return job.judge(job.method("naive-logistic"), {}, n_splits=3)
 
 
 def test_intervals_are_never_of_zero_width(judged):

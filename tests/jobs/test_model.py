@@ -34,7 +34,7 @@ def decisions(tree):
 def test_trees_split_on_categories(trees):
     job = make_job(n_groups=200)  # LightGBM wants a hundred rows of a category
     model = job.fit(job.method("group-boost"), {"n_estimators": 1} | trees)
-    assert model.preparation is None
+    assert model.preparation.columns is None
     dumped = model.estimator.ensemble_.parts[0].booster.dump_model()["tree_info"]
     found = set.union(*(decisions(tree["tree_structure"]) for tree in dumped))
     assert (1, "==") in found and (1, "<=") not in found

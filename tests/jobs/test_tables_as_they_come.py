@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from groupwise.io import load_model, save_model
 from groupwise.jobs import JobOptions, coarser_ids, fit_table
-from groupwise.jobs.fit import run_steps
+from groupwise.jobs.job import run_steps
 from groupwise.preparation import fit_texts
 from groupwise.tables import OptionError, TableError
 
@@ -160,7 +160,7 @@ def test_texts_are_learned_from_training_rows_only(sessions, labels):
     table = sessions.merge(labels)[["session", "note", "kind"]]
     job, _ = JobOptions(table=table, group="session", label="kind").job()
     model = job.fit(job.method("naive-logistic"), {}, np.arange(80))
-    words = model.texts["note"]["words"].vocabulary_
+    words = model.preparation.encoders["note"]["words"].vocabulary_
     assert "hill" in words and "79" in words and "80" not in words
     said = model.predict_groups(table)
     assert (said["predicted"] == np.where(np.arange(N_SESSIONS) % 2, "hi", "lo")).all()

@@ -663,7 +663,7 @@ def test_parameters_are_read_set_and_cloned():
     assert repr(copy) == "MajorityLoss(gamma=8.0)"
     assert NoisyOrLoss().get_params() == {}
     assert NoisyOrLoss() != CountLikelihoodLoss()
-    with pytest.raises(ValueError, match="no parameter 'delta'"):
+    with pytest.raises(ValueError, match="Invalid parameter 'delta'"):
         loss.set_params(delta=1.0)
 
 

@@ -7,19 +7,11 @@ import pandas as pd
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import (
-    Console,
-    check_folder,
-    check_overwriting,
-    command_line,
-    is_page,
-    one_line_errors,
-    write_report,
-)
-from groupwise.cli.printing import print_board, print_job
+from groupwise.cli.console import Console, command_line, one_line_errors, print_board, print_job
+from groupwise.cli.report import is_page, write_report
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import Comparison, Job, JobOptions, Result
-from groupwise.jobs.fit import run_steps
+from groupwise.jobs.job import run_steps
 from groupwise.methods import AUTO
 
 
@@ -74,9 +66,9 @@ def compare(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         inputs = options.inputs(table, groups_table, source)
-        check_folder(out / "x" if out.is_dir() else out, report, model)
-        check_overwriting(model, inputs=inputs, force=force, ours=is_model_file)
-        check_overwriting(report, inputs=inputs, force=force, ours=is_page)
+        options.check_folder(out / "x" if out.is_dir() else out, report, model)
+        options.check_overwriting(model, inputs=inputs, force=force, ours=is_model_file)
+        options.check_overwriting(report, inputs=inputs, force=force, ours=is_page)
         job_options = JobOptions(
             table=table,
             groups_table=groups_table,

@@ -1,6 +1,5 @@
-"""How commands speak: what was found on one stream, progress and errors on the other; files."""
+"""How commands speak: what was found on one stream, progress and errors on the other."""
 
-import errno
 import json
 import logging
 import os
@@ -8,11 +7,12 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console as RichConsole
@@ -23,23 +23,22 @@ from groupwise.cli import stop_at_once
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.cli.terminal import visible
 from groupwise.exceptions import GroupDataError
-from groupwise.files import write_text
 from groupwise.io import ModelFileError
-from groupwise.jobs import Result
-from groupwise.tables import OptionError, TableError
+from groupwise.jobs import Job, Result, leaderboard
+from groupwise.tables import ColumnUse, OptionError, TableError
+from groupwise.tables.columns import SPECIFIED
 from groupwise.tables.formats import without_password
 from groupwise.tables.read import as_text
 
 __all__ = [
     "Console",
     "TimeLeft",
-    "check_folder",
-    "check_overwriting",
     "command_line",
-    "is_page",
     "one_line_errors",
+    "print_board",
+    "print_job",
+    "print_score",
     "renamed",
-    "write_report",
 ]
 
 
@@ -257,73 +256,124 @@ def _catch_signals() -> dict[int, Any]:
     return previous
 
 
-def check_folder(*paths: Path | None) -> None:
-    """Refuse, before any work is done, files that could not be written in the end."""
-    for path in paths:
-        if path is None:
-            continue
-        folder = path.parent
-        if not folder.is_dir():
-            raise OSError(errno.ENOENT, "there is no such folder", str(folder))
-        if path.is_dir():
-            raise OSError(errno.EISDIR, "is a folder, not a file", str(path))
-        if not os.access(folder, os.W_OK):
-            raise OSError(errno.EACCES, "the folder cannot be written to", str(folder))
-
-
-def check_overwriting(
-    path: Path | None,
-    *,
-    inputs: Sequence[str | Path] = (),
-    force: bool = False,
-    ours: Callable[[Path], bool] | None = None,
-) -> None:
-    """Refuse to replace what the command reads, or what was not written by a command like it.
-
-    Parameters
-    ----------
-    path : Path or None
-        Where the command would write.
-    inputs : sequence of str or Path
-        What it reads.
-    force : bool
-        Whether the user said that it is meant.
-    ours : callable, default=None
-        Says of an existing file whether it may be replaced without a word; ``None``: any may.
-    """
-    if path is None or force:
-        return
-    for given in map(Path, inputs):
-        if given == path or (path.exists() and given.exists() and path.samefile(given)):
-            raise OptionError(f"{path} is read, and would be replaced; say --force if it is meant")
-        if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
-            raise OptionError(f"{path} lies in {given}, which is read; say --force if it is meant")
-    if ours is not None and path.exists() and path.stat().st_size > 0 and not ours(path):
-        raise OptionError(
-            f"{path} exists and was not written by groupwise; say --force to replace it"
-        )
-
-
-def is_page(path: Path) -> bool:
-    """Whether a file is a web page."""
-    with path.open("rb") as stream:
-        return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
-
-
-def write_report(
-    result: Result, path: Path, *, title: str | None = None, notes: str | None = None
-) -> None:
-    """Write the page; ``notes`` may name a file with ``@``."""
-    from groupwise.report import render  # slow to load
-
-    if notes is not None and notes.startswith("@"):
-        try:
-            notes = Path(notes[1:]).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise OptionError(f"--notes: {notes[1:]} is no text in UTF-8") from error
-    write_text(path, render(result, title=title, notes=notes or ""))
-
-
 def renamed(text: str) -> str:
     """A text of the library with the command line's names in it."""
     return TableError(text).renamed(OPTION_NAMES)
+
+
+def _print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:
+    """Which columns are used and why the others are not."""
+    features = [use for use in uses if use.is_feature]
+    console.print(f"features:    {len(features)} columns")
+    kinds = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+    for kind, heading in kinds.items():
+        names = [use.name for use in features if use.use == kind]
+        if names:
+            console.print(f"  {heading + ':':<11} {_listed(names)}")
+    left_out = [use for use in uses if use.use == "not used" and use.why != SPECIFIED]
+    for use in left_out:
+        console.print(f"  not used:   {use.name} ({use.why})")
+    if left_out:
+        console.print("              (--features names the columns to use, these among them)")
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def print_job(console: Console, job: Job, why: str | None) -> None:
+    """What the job is."""
+    if console.silent:
+        return
+    inside = f" in {job.targets.groups.n_groups:,} groups" if job.supervision.group else ""
+    console.print(f"table:       {job.table}: {job.n_rows:,} rows{inside}")
+    for note in job.notes:
+        console.note(renamed(note))
+    reason = f" ({renamed(why)})" if why else ""
+    console.print(
+        f"kind:        {job.supervision.kind}{reason}; classes {', '.join(job.targets.classes)}"
+    )
+    if why and job.supervision.kind == "majority" and len(job.targets.classes) == 2:
+        console.print(
+            f"             taken to mean: {job.supervision.meaning}; if one positive row makes a "
+            f"group positive, say --kind presence --positive {shlex.quote(job.targets.classes[1])}"
+        )
+    if job.unlabelled is not None:
+        console.print(f"unlabelled:  {_unlabelled(job)}")
+    if job.keep_whole is not None:
+        whole = len(set(np.asarray(job.targets.whole).tolist()))
+        console.print(f"kept whole:  {job.keep_whole}: {whole:,}, none in two folds")
+    _print_columns(console, job.uses)
+
+
+def _unlabelled(job: Job) -> str:
+    """How many rows or groups have no label, and who learns from them."""
+    found = job.unlabelled
+    assert found is not None
+    labelled = job.supervision.rows_labelled or job.supervision.group is None
+    n = len(found.rows) if labelled else found.groups.n_groups
+    total = n + (job.n_rows if labelled else job.targets.groups.n_groups)
+    users = [m.name for m in job.methods() if m.uses_unlabelled and not job.reason_against(m)]
+    use = f"learned from as well by {', '.join(users)}" if users else "set aside"
+    what = "rows" if labelled else "groups"
+    return f"{n:,} of {total:,} {what} have no label: {use}; 'groupwise predict' answers for them"
+
+
+def print_score(console: Console, summary: dict[str, Any], where: str) -> None:
+    """One line with the score and one with the worst groups."""
+    console.print(
+        f"score:       {summary['score']:.3f} ({summary['score_name']}; 95 % interval "
+        f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
+    )
+    if summary["baseline"] is not None:
+        console.print(
+            f"baseline:    {summary['baseline']:.3f} (the same answer for every group and row)"
+        )
+    worst = [f"{name} {value:.2f}" for name, value in summary["worst"].items() if value < 1.0]
+    wrong = [name for name, value in summary["worst"].items() if value == 0.0]
+    if len(wrong) == len(worst) > 0:  # right or wrong: no one is worse than another
+        console.print(f"wrong:       {', '.join(wrong)}, ...")
+    elif worst:
+        console.print(f"worst:       {', '.join(worst)}")
+
+
+def _board_rows(board: pd.DataFrame) -> list[list[str]]:
+    """A leaderboard as text, cell by cell."""
+    rows = []
+    for position, (name, line) in enumerate(board.iterrows()):
+        tie = " =" if position and line["difference_high"] >= 0 else ""
+        paired = (
+            f"{line['difference']:+.3f} ({line['difference_low']:+.3f}, "
+            f"{line['difference_high']:+.3f})"
+        )
+        rows.append(
+            [
+                f"{name}{tie}",
+                f"{line['score']:.3f} ({line['low']:.3f}, {line['high']:.3f})",
+                paired if position else "",
+                f"{line['seconds_fit'] + line['seconds_search']:.1f}",
+                f"{line['memory_mib']:.0f}",
+            ]
+        )
+    return rows
+
+
+def print_board(console: Console, result: Result) -> pd.DataFrame:
+    """The leaderboard, and what was left out."""
+    board = leaderboard(result)
+    columns = ["method", "score (95 %)", "to the best (95 %)", "s", "MiB"]
+    table = Console.table(result.about.supervision.score_name, columns, _board_rows(board))
+    table.columns[0].no_wrap = True
+    console.print(table)
+    simplest = result.baseline()
+    if simplest is not None:
+        console.print(
+            f"the same answer for every group and row: {simplest[0]:.3f} "
+            f"({simplest[1]:.3f}, {simplest[2]:.3f})"
+        )
+    if (np.asarray(board["difference_high"])[1:] >= 0).any():
+        console.print("=: the difference to the best may be none")
+    for name, reason in result.left_out.items():
+        console.print(f"left out: {name} ({reason})")
+    return board

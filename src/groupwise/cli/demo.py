@@ -9,8 +9,8 @@ import typer
 
 from groupwise.cli import options
 from groupwise.cli.compare import run_comparison, save_best, with_importance
-from groupwise.cli.console import Console, one_line_errors, write_report
-from groupwise.cli.printing import print_board, print_job
+from groupwise.cli.console import Console, one_line_errors, print_board, print_job
+from groupwise.cli.report import write_report
 from groupwise.jobs import Comparison, Job, make_supervision
 from groupwise.tables import read_table, write_table
 

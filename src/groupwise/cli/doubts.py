@@ -6,13 +6,7 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import (
-    Console,
-    check_folder,
-    check_overwriting,
-    one_line_errors,
-)
-from groupwise.cli.printing import print_job
+from groupwise.cli.console import Console, one_line_errors, print_job
 from groupwise.cli.terminal import visible
 from groupwise.jobs import JobOptions
 from groupwise.jobs.promises import label_issues
@@ -57,9 +51,9 @@ def doubts(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         if out is not None:
-            check_folder(check_writable(out))
+            options.check_folder(check_writable(out))
             inputs = options.inputs(table, groups_table)
-            check_overwriting(out, inputs=inputs, force=force, ours=may_be_replaced)
+            options.check_overwriting(out, inputs=inputs, force=force, ours=may_be_replaced)
         job_options = JobOptions(
             table=table,
             groups_table=groups_table,

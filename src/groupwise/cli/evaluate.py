@@ -6,15 +6,8 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import (
-    Console,
-    check_folder,
-    check_overwriting,
-    command_line,
-    one_line_errors,
-)
+from groupwise.cli.console import Console, command_line, one_line_errors, print_score
 from groupwise.cli.predict import load_table_model
-from groupwise.cli.printing import print_score, score_summary
 from groupwise.io import has_result, read_result
 from groupwise.jobs import Result, read_tables
 from groupwise.jobs.evaluate import evaluate_model
@@ -40,9 +33,9 @@ def evaluate(
     """
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
-        check_folder(out)
+        options.check_folder(out)
         inputs = options.inputs(model, table, groups_table)
-        check_overwriting(out, inputs=inputs, force=force)
+        options.check_overwriting(out, inputs=inputs, force=force)
         fitted = load_table_model(model)
         loaded = read_tables(
             table,
@@ -58,7 +51,7 @@ def evaluate(
         result = evaluate_model(fitted, loaded, order=order, command=command_line())
         if out is not None:
             result.save(out)
-        summary = score_summary(result, fitted.method)
+        summary = result.summary(fitted.method)
         console.print(f"table:       {result.about.table}: {result.about.n_rows:,} rows")
         if result.about.n_unlabelled:
             console.note(f"{result.about.n_unlabelled:,} rows have no label and are not judged")

@@ -11,15 +11,14 @@ from groupwise.auto import Estimate
 from groupwise.cli import options
 from groupwise.cli.console import (
     Console,
-    check_folder,
-    check_overwriting,
     command_line,
-    is_page,
     one_line_errors,
-    write_report,
+    print_board,
+    print_job,
+    print_score,
 )
 from groupwise.cli.dask import fit_folder
-from groupwise.cli.printing import print_board, print_job, print_score, score_summary
+from groupwise.cli.report import is_page, write_report
 from groupwise.io import is_model_file, save_model
 from groupwise.jobs import (
     Job,
@@ -27,7 +26,6 @@ from groupwise.jobs import (
     Result,
     TableModel,
     fit_auto,
-    judge_method,
     predict_table,
 )
 from groupwise.jobs.promises import promise_coverage, promise_from_result, promises
@@ -118,9 +116,9 @@ def fit(
     with one_line_errors():
         page = Page(report, title, notes)
         inputs = options.inputs(table, groups_table, source)
-        check_folder(out, report)
-        check_overwriting(out, inputs=inputs, force=force, ours=is_model_file)
-        check_overwriting(report, inputs=(*inputs, out), force=force, ours=is_page)
+        options.check_folder(out, report)
+        options.check_overwriting(out, inputs=inputs, force=force, ours=is_model_file)
+        options.check_overwriting(report, inputs=(*inputs, out), force=force, ours=is_page)
         job_options = JobOptions(
             table=table,
             groups_table=groups_table,
@@ -157,8 +155,10 @@ def fit(
             raise OptionError("--param and --tune are for one method: name it with --method")
         job, why = job_options.job()
         if predictions is not None:
-            check_folder(check_writable(predictions))
-            check_overwriting(predictions, inputs=(*inputs, out), force=force, ours=may_be_replaced)
+            options.check_folder(check_writable(predictions))
+            options.check_overwriting(
+                predictions, inputs=(*inputs, out), force=force, ours=may_be_replaced
+            )
             if job.unlabelled is None:
                 raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
         if coverage is not None and job.supervision.kind == "reported":
@@ -174,8 +174,7 @@ def fit(
         print_job(console, job, why)
         console.print(f"method:      {chosen.name} ({chosen.paper})")
         final = job.tune(chosen, params) if tune else params
-        result = judge_method(
-            job,
+        result = job.judge(
             chosen,
             params,
             n_splits=folds,
@@ -251,7 +250,7 @@ def _tell(
     save_model(model, out, result=result.to_json())
     if page.path is not None:
         write_report(result, page.path, title=page.title, notes=page.notes)
-    summary = score_summary(result, model.method)
+    summary = result.summary(model.method)
     if estimate is not None:
         print_board(console, result)
         console.print(f"{AUTO}: the best few, averaged: {', '.join(_members(model))}")

@@ -1,7 +1,10 @@
-"""Options that commands share."""
+"""Options that commands share, and what is refused of them before any work is done."""
 
 import ast
+import errno
 import math
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +41,8 @@ __all__ = [
     "Target",
     "Time",
     "Title",
+    "check_folder",
+    "check_overwriting",
     "inputs",
     "parse_params",
     "parse_time",
@@ -232,3 +237,50 @@ def parse_params(given: list[str] | None) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             params[name.strip()] = text
     return params
+
+
+def check_folder(*paths: Path | None) -> None:
+    """Refuse, before any work is done, files that could not be written in the end."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = path.parent
+        if not folder.is_dir():
+            raise OSError(errno.ENOENT, "there is no such folder", str(folder))
+        if path.is_dir():
+            raise OSError(errno.EISDIR, "is a folder, not a file", str(path))
+        if not os.access(folder, os.W_OK):
+            raise OSError(errno.EACCES, "the folder cannot be written to", str(folder))
+
+
+def check_overwriting(
+    path: Path | None,
+    *,
+    inputs: Sequence[str | Path] = (),
+    force: bool = False,
+    ours: Callable[[Path], bool] | None = None,
+) -> None:
+    """Refuse to replace what the command reads, or what was not written by a command like it.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where the command would write.
+    inputs : sequence of str or Path
+        What it reads.
+    force : bool
+        Whether the user said that it is meant.
+    ours : callable, default=None
+        Says of an existing file whether it may be replaced without a word; ``None``: any may.
+    """
+    if path is None or force:
+        return
+    for given in map(Path, inputs):
+        if given == path or (path.exists() and given.exists() and path.samefile(given)):
+            raise OptionError(f"{path} is read, and would be replaced; say --force if it is meant")
+        if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
+            raise OptionError(f"{path} lies in {given}, which is read; say --force if it is meant")
+    if ours is not None and path.exists() and path.stat().st_size > 0 and not ours(path):
+        raise OptionError(
+            f"{path} exists and was not written by groupwise; say --force to replace it"
+        )

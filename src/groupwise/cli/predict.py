@@ -9,7 +9,7 @@ import pyarrow as pa
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, check_folder, check_overwriting, one_line_errors
+from groupwise.cli.console import Console, one_line_errors
 from groupwise.cli.terminal import visible
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel, predict_table, read_tables
@@ -58,9 +58,9 @@ def predict(
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
         if out is not None:
-            check_folder(check_writable(out))
+            options.check_folder(check_writable(out))
             inputs = options.inputs(model, table, groups_table)
-            check_overwriting(out, inputs=inputs, force=force, ours=may_be_replaced)
+            options.check_overwriting(out, inputs=inputs, force=force, ours=may_be_replaced)
         fitted = load_table_model(model)
         loaded = read_tables(
             table,

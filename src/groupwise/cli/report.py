@@ -6,17 +6,11 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import (
-    Console,
-    check_folder,
-    check_overwriting,
-    is_page,
-    one_line_errors,
-    write_report,
-)
+from groupwise.cli.console import Console, one_line_errors
+from groupwise.files import write_text
 from groupwise.io import read_result
 from groupwise.jobs import Result
-from groupwise.tables import TableError
+from groupwise.tables import OptionError, TableError
 
 
 def report(
@@ -42,8 +36,8 @@ def report(
     """
     console = Console(as_json=as_json, quiet=quiet)
     with one_line_errors():
-        check_folder(out)
-        check_overwriting(
+        options.check_folder(out)
+        options.check_overwriting(
             out, inputs=() if source.is_dir() else (source,), force=force, ours=is_page
         )
         write_report(load_result(source), out, title=title, notes=notes)
@@ -66,3 +60,23 @@ def load_result(source: Path) -> Result:
         except UnicodeDecodeError as error:
             raise TableError(f"{source} is no result of groupwise") from error
     return Result.from_json(read_result(source), str(source))
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a web page."""
+    with path.open("rb") as stream:
+        return stream.read(256).lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
+def write_report(
+    result: Result, path: Path, *, title: str | None = None, notes: str | None = None
+) -> None:
+    """Write the page; ``notes`` may name a file with ``@``."""
+    from groupwise.report import render  # slow to load
+
+    if notes is not None and notes.startswith("@"):
+        try:
+            notes = Path(notes[1:]).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise OptionError(f"--notes: {notes[1:]} is no text in UTF-8") from error
+    write_text(path, render(result, title=title, notes=notes or ""))

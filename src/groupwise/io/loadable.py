@@ -74,6 +74,7 @@ OWN = {
     "groupwise.nets.classifier": "GroupNetClassifier",
     "groupwise.nets.regressor": "GroupNetRegressor",
     "groupwise.pipeline": "GroupPipeline",
+    "groupwise.preparation": "Preparation",
     "groupwise.presence.apr": "APRClassifier",
     "groupwise.presence.balls": "BallSum Balls",
     "groupwise.presence.citation_knn": "CitationKNNClassifier",

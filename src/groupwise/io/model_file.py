@@ -5,14 +5,15 @@ import json
 import logging
 import platform
 import re
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from groupwise._compat import load_skops
 from groupwise.files import atomic_write
 from groupwise.io.errors import ModelFileError
 from groupwise.io.nodes import check_tree
@@ -59,7 +60,7 @@ def save_model(model: Any, path: str | Path, *, result: str | None = None) -> Pa
     ModelFileError
         If the model holds something that :func:`load_model` would refuse.
     """
-    skops_io = load_skops()
+    skops_io = _load_skops()
 
     with atomic_write(path) as part:
         try:
@@ -102,7 +103,7 @@ def load_model(path: str | Path) -> Any:
         would unpack to far more than its size, or asks for anything else than the parts of a model;
         the message names the file and the part.
     """
-    skops_io = load_skops()
+    skops_io = _load_skops()
 
     path = Path(path)
     with _opened(path) as (file, stream):
@@ -250,3 +251,21 @@ def _member_digest(file: zipfile.ZipFile, name: str) -> bytes:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _load_skops() -> Any:
+    """The module ``skops.io``, which is slow to load: most commands need no model.
+
+    To list scikit-learn's estimators skops walks through all of its packages, some of which do
+    nothing but load another library where it is installed. They are kept from it: torch alone
+    takes seconds.
+    """
+    if "skops.io" in sys.modules:
+        return sys.modules["skops.io"]
+    hidden = [name for name in ("cupy", "dask", "jax", "torch") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not to be found
+    try:
+        return import_module("skops.io")
+    finally:
+        for name in hidden:
+            del sys.modules[name]

@@ -3,7 +3,7 @@
 from groupwise.jobs.answers import predict_table
 from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.compare import Comparison
-from groupwise.jobs.fit import fit_table, judge_method
+from groupwise.jobs.fit import fit_table
 from groupwise.jobs.fold_result import FoldResult, GroupResults
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
@@ -31,7 +31,6 @@ __all__ = [
     "fit_auto",
     "fit_table",
     "get_method",
-    "judge_method",
     "leaderboard",
     "make_supervision",
     "methods_for",

@@ -20,9 +20,8 @@ from groupwise.jobs.evaluate import (
     shown_rows,
 )
 from groupwise.jobs.fold_result import FoldResult, GroupResults, Importance
-from groupwise.jobs.importance import column_importance
 from groupwise.jobs.job import Job
-from groupwise.jobs.model import TableModel
+from groupwise.jobs.model import TableModel, column_importance
 from groupwise.jobs.result import Result
 from groupwise.jobs.supervision import Split
 from groupwise.methods import AUTO

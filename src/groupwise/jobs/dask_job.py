@@ -27,6 +27,7 @@ from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Reports, Supervision
 from groupwise.jobs.targets import class_codes, ids_of, labels_of
 from groupwise.methods import Method
+from groupwise.preparation import Preparation
 from groupwise.tables import ColumnUse, OptionError, Schema, TableError
 
 __all__ = ["FolderJob"]
@@ -150,7 +151,7 @@ class FolderJob:
             schema=self.schema,
             classes=self.classes,
             explains=self.supervision.explains and self.method.explains,
-            preparation=preparation,
+            preparation=Preparation(preparation),
             estimator=many.estimator_,
         )
 

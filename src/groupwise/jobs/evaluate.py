@@ -18,8 +18,7 @@ from groupwise.jobs.fold_result import (
     Reliability,
     RowResults,
 )
-from groupwise.jobs.importance import column_importance
-from groupwise.jobs.model import TableModel
+from groupwise.jobs.model import TableModel, column_importance
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import Targets, order_of

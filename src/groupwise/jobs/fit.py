@@ -1,23 +1,16 @@
 """One method or the automatic choice on a table: the model of all rows, and what it is worth."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
-
-from joblib import Parallel, delayed, effective_n_jobs
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from groupwise.jobs.auto import fit_auto
-from groupwise.jobs.fold_result import FoldResult
-from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.options import JobOptions
 from groupwise.jobs.result import Result
-from groupwise.methods import AUTO, Method
+from groupwise.methods import AUTO
 from groupwise.tables.read import TableLike
 
-__all__ = ["fit_table", "judge_method", "run_steps"]
-
-Found = TypeVar("Found")
-Progress = Callable[[Iterable[Any], int], Iterable[Any]]
+__all__ = ["fit_table"]
 
 
 def fit_table(
@@ -99,92 +92,5 @@ def fit_table(
         )
         return model, result
     chosen = job.method(method)
-    result = judge_method(job, chosen, dict(params or {}), n_splits=n_splits, n_jobs=n_jobs)
+    result = job.judge(chosen, dict(params or {}), n_splits=n_splits, n_jobs=n_jobs)
     return job.fit(chosen, dict(params or {})), result
-
-
-def judge_method(
-    job: Job,
-    method: Method,
-    params: dict[str, Any],
-    *,
-    n_splits: int,
-    tune: bool = False,
-    n_jobs: int | None = None,
-    final: dict[str, Any] | None = None,
-    command: str = "",
-    progress: Progress | None = None,
-) -> Result:
-    """What a method is worth on groups it has not seen.
-
-    Parameters
-    ----------
-    job : Job
-    method : Method
-    params : dict
-    n_splits : int
-    tune : bool, default=False
-        Whether the method's small search runs inside each training part.
-    n_jobs : int, default=None
-    final : dict, default=None
-        Parameters of the model of all rows, where a search has found others.
-    command : str, default=""
-        For the record.
-    progress : callable, default=None
-        ``progress(folds, n_folds)`` gives the folds on, and shows that they pass.
-    """
-    splits = job.splits(n_splits)
-    fold = _Fold(job, method, params, tune)
-    found: Iterable[FoldResult] = run_steps(fold, list(enumerate(splits)), n_jobs)
-    if progress is not None:
-        found = progress(found, len(splits))
-    folds = list(found)
-    about = job.about(
-        command=command, n_splits=len(splits), params=params if final is None else final
-    )
-    return Result(about, {method.name: folds})
-
-
-class _Fold:
-    """A fold to be fitted and judged, here or in another process."""
-
-    def __init__(self, job: Job, method: Method, params: dict[str, Any], tune: bool):
-        self.job, self.method, self.params, self.tune = job, method, params, tune
-
-    def __call__(self, numbered: tuple[int, Any]) -> FoldResult:
-        number, split = numbered
-        return self.job.run_fold(
-            self.method,
-            self.params,
-            split,
-            search=self.tune,
-            curve=self.job.wants_curve(number),
-            importance=True,
-        )
-
-
-def run_steps(
-    function: Callable[[Any], Found], steps: Sequence[Any], n_jobs: int | None = None
-) -> Iterator[Found]:
-    """What the function gives for each step, in the order of the steps, as soon as it is there.
-
-    Parameters
-    ----------
-    function : callable
-        Must not depend on what it was called with before; with more than one job it is sent to
-        other processes.
-    steps : sequence
-    n_jobs : int, default=None
-        Processes; ``None`` is one, this one; -1: as many as there are cores.
-
-    Examples
-    --------
-    >>> list(run_steps(abs, [-1, 2]))
-    [1, 2]
-    """
-    if effective_n_jobs(n_jobs) == 1 or len(steps) < 2:
-        yield from map(function, steps)
-        return
-    yield from Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(function)(step) for step in steps
-    )

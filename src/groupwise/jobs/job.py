@@ -3,29 +3,34 @@
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import psutil
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.fold_result import FoldResult
-from groupwise.jobs.importance import column_importance
-from groupwise.jobs.model import TableModel, fit_model, search_params
-from groupwise.jobs.result import RunInfo
+from groupwise.jobs.model import TableModel, column_importance, fit_model, search_params
+from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 
-__all__ = ["Job", "PeakMemory", "Unlabelled"]
+__all__ = ["Job", "PeakMemory", "Progress", "Unlabelled", "run_steps"]
+
+Found = TypeVar("Found")
+#: ``progress(found, n)`` gives the results on as they come, and shows that they pass.
+Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,54 @@ class Job:
     def splits(self, n_splits: int) -> list[Split]:
         return self.supervision.splits(self.targets, n_splits, self.seed)
 
+    def judge(
+        self,
+        method: Method,
+        params: dict[str, Any],
+        *,
+        n_splits: int,
+        tune: bool = False,
+        n_jobs: int | None = None,
+        final: dict[str, Any] | None = None,
+        command: str = "",
+        progress: Progress | None = None,
+    ) -> Result:
+        """What a method is worth on groups it has not seen.
+
+        Parameters
+        ----------
+        method : Method
+        params : dict
+        n_splits : int
+        tune : bool, default=False
+            Whether the method's small search runs inside each training part.
+        n_jobs : int, default=None
+            Processes.
+        final : dict, default=None
+            Parameters of the model of all rows, where a search has found others.
+        command : str, default=""
+            For the record.
+        progress : callable, default=None
+            ``progress(folds, n_folds)`` gives the folds on, and shows that they pass.
+        """
+        splits = self.splits(n_splits)
+        fold = partial(self._run_numbered, method, params, tune)
+        found: Iterable[FoldResult] = run_steps(fold, list(enumerate(splits)), n_jobs)
+        if progress is not None:
+            found = progress(found, len(splits))
+        folds = list(found)
+        about = self.about(
+            command=command, n_splits=len(splits), params=params if final is None else final
+        )
+        return Result(about, {method.name: folds})
+
+    def _run_numbered(
+        self, method: Method, params: dict[str, Any], tune: bool, numbered: tuple[int, Split]
+    ) -> FoldResult:
+        number, split = numbered
+        curve = self.wants_curve(number)
+        return self.run_fold(method, params, split, search=tune, curve=curve, importance=True)
+
     def run_fold(
         self,
         method: Method,
@@ -291,6 +344,33 @@ class Job:
 
     def _context(self) -> dict[str, Any]:
         return {"supervision": self.supervision, "schema": self.schema, "seed": self.seed}
+
+
+def run_steps(
+    function: Callable[[Any], Found], steps: Sequence[Any], n_jobs: int | None = None
+) -> Iterator[Found]:
+    """What the function gives for each step, in the order of the steps, as soon as it is there.
+
+    Parameters
+    ----------
+    function : callable
+        Must not depend on what it was called with before; with more than one job it is sent to
+        other processes.
+    steps : sequence
+    n_jobs : int, default=None
+        Processes; ``None`` is one, this one; -1: as many as there are cores.
+
+    Examples
+    --------
+    >>> list(run_steps(abs, [-1, 2]))
+    [1, 2]
+    """
+    if effective_n_jobs(n_jobs) == 1 or len(steps) < 2:
+        yield from map(function, steps)
+        return
+    yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(function)(step) for step in steps
+    )
 
 
 class PeakMemory:

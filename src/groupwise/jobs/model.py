@@ -1,35 +1,38 @@
-"""A fitted method that takes tables."""
+"""A fitted method that takes tables: how it is made, asked, and what its columns are worth."""
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.groups import Groups
+from groupwise.jobs.fold_result import Importance
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import Targets
 from groupwise.methods import AUTO, Method
 from groupwise.preparation import (
+    Preparation,
     Prepared,
     TextEncoder,
     Unprepared,
-    encode_texts,
-    fit_preparation,
-    fit_texts,
-    prepare,
-    text_columns,
+    learn_preparation,
 )
 from groupwise.tables import Schema
+from groupwise.tables.cells import DATE_PARTS
 from groupwise.tables.read import TableLike
 
-__all__ = ["TableModel", "fit_model", "search_params"]
+__all__ = ["TableModel", "column_importance", "fit_model", "search_params"]
+
+# Columns times rows that are predicted again: what can be waited for.
+_MOST = 100_000
+# Values that are held at once: many versions of a small table are predicted in one go.
+_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,10 @@ class TableModel:
     classes : tuple of str
     explains : bool
         Whether rows have a weight towards their group's label.
-    preparation : ColumnTransformer or None
-        What makes numbers of the features; ``None``: the estimator takes tables as they are.
+    preparation : Preparation or None
+        What makes of features what the estimator takes; ``None``: it takes them as they are.
     estimator : BaseGroupClassifier
         Trained on class codes.
-    texts : dict of str to Pipeline
-        What makes numbers of columns of text.
     """
 
     supervision: Supervision
@@ -58,9 +59,8 @@ class TableModel:
     schema: Schema
     classes: tuple[str, ...]
     explains: bool
-    preparation: ColumnTransformer | None
+    preparation: Preparation | None
     estimator: BaseGroupClassifier
-    texts: dict[str, Pipeline] = field(default_factory=dict)
 
     def predictions(self, features: pd.DataFrame, groups: Groups) -> Predictions:
         """Predict rows whose features agree with the schema, and their groups."""
@@ -129,8 +129,7 @@ class TableModel:
 
     def prepare(self, features: pd.DataFrame) -> Prepared:
         """What the estimator takes."""
-        table = encode_texts(features, self.schema.texts, self.texts)
-        return prepare(table, self.schema.categories, self.preparation)
+        return features if self.preparation is None else self.preparation.transform(features)
 
 
 def fit_model(
@@ -149,19 +148,15 @@ def fit_model(
     ``unlabelled`` are features and groups of rows without a label, for a method that uses them.
     """
     estimator = method.build(supervision.constructor(), params, seed)
-    texts = fit_texts(features, schema.texts)
-    table = encode_texts(features, schema.texts, texts)
+    preparation, X = _prepared(features, schema, estimator)
     model = TableModel(
         supervision=supervision,
         method=method.name,
         schema=schema,
         classes=targets.classes,
         explains=supervision.explains and method.explains,
-        preparation=fit_preparation(
-            table, schema.numeric, schema.categories, estimator, text_columns(texts)
-        ),
+        preparation=preparation,
         estimator=estimator,
-        texts=texts,
     )
     ids = supervision.ids(targets)
     if method.name == AUTO:  # its folds keep groups whole in transfer too
@@ -172,8 +167,24 @@ def fit_model(
     if unlabelled is not None:
         more, groups = unlabelled
         ids |= {"X_unlabeled": model.prepare(more), **supervision.unlabelled_ids(groups)}
-    estimator.fit(prepare(table, schema.categories, model.preparation), targets.known, **ids)
+    estimator.fit(X, targets.known, **ids)
     return model
+
+
+def _prepared(
+    features: pd.DataFrame, schema: Schema, estimator: BaseGroupClassifier
+) -> tuple[Preparation | None, Prepared]:
+    """Features as the estimator takes them: numbers as they are, if it takes missing ones."""
+    only_numbers = not (schema.categories or schema.texts)
+    if only_numbers and get_tags(estimator).input_tags.allow_nan:
+        return None, features
+    return learn_preparation(
+        features,
+        estimator,
+        numbers=schema.numeric,
+        categories=schema.categories,
+        texts=schema.texts,
+    )
 
 
 def search_params(
@@ -221,3 +232,85 @@ def search_params(
         scores, sizes = zip(*(held_out_scores(candidate, *split) for split in splits), strict=True)
         means.append(supervision.mean_score(np.concatenate(scores), np.concatenate(sizes)))
     return candidates[int(np.argmax(means))]
+
+
+def column_importance(
+    model: TableModel,
+    features: pd.DataFrame,
+    targets: Targets,
+    *,
+    seed: int = 0,
+) -> Importance | None:
+    """The fall of the groups' scores when a column's values are shuffled over these rows.
+
+    Permutation importance (Breiman 2001), on groups that the model has not seen, counted by group.
+    Of a large table some groups, drawn at random, are enough.
+
+    Parameters
+    ----------
+    model : TableModel
+    features : DataFrame
+    targets : Targets
+    seed : int, default=0
+
+    Returns
+    -------
+    importance : Importance or None
+        ``None`` where there are too many columns to wait for, or fewer than two rows.
+    """
+    columns = model.schema.columns
+    rng = np.random.RandomState(seed)
+    rows = _some_groups(targets.groups, _MOST // max(1, len(columns)), rng)
+    if len(rows) < 2:
+        return None
+    features, targets = features.iloc[rows], targets.take(rows)
+    before = _scores(model, [features], targets)[0]
+    found: dict[str, list[Any]] = {"column": [], "total": [], "squares": [], "n": []}
+    at_once = max(1, _CELLS // (len(features) * features.shape[1]))
+    for start in range(0, len(columns), at_once):
+        chosen = columns[start : start + at_once]
+        tables = [_shuffled(model, features, column, rng) for column in chosen]
+        for column, after in zip(chosen, _scores(model, tables, targets), strict=True):
+            fall = (before - after)[~np.isnan(before - after)]
+            found["column"].append(column)
+            found["total"].append(round(float(fall.sum()), 6))
+            found["squares"].append(round(float((fall**2).sum()), 6))
+            found["n"].append(len(fall))
+    return Importance(**found) if all(found["n"]) else None
+
+
+def _some_groups(groups: Groups, most_rows: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Rows of as many whole groups as go into so many rows."""
+    if groups.n_rows <= most_rows:
+        return np.arange(groups.n_rows)
+    order = rng.permutation(groups.n_groups)
+    chosen = order[np.cumsum(groups.sizes[order]) <= most_rows]
+    return np.flatnonzero(np.isin(groups.codes, chosen))
+
+
+def _scores(model: TableModel, tables: list[pd.DataFrame], targets: Targets) -> NDArray[np.float64]:
+    """Scores of the groups in each of some versions of the same rows, in one question."""
+    groups, n = targets.groups, len(tables)
+    ids = np.concatenate([groups.codes + k * groups.n_groups for k in range(n)])
+    again = Targets(
+        np.concatenate([targets.y] * n),
+        Groups(ids),
+        targets.classes,
+        None if targets.domains is None else np.tile(targets.domains, n),
+    )
+    predictions = model.predictions(pd.concat(tables, ignore_index=True), again.groups)
+    return model.supervision.judge(predictions, again).reshape(n, groups.n_groups)
+
+
+def _shuffled(
+    model: TableModel, features: pd.DataFrame, column: str, rng: np.random.RandomState
+) -> pd.DataFrame:
+    order = rng.permutation(len(features))
+    parts = {part: features[part].to_numpy()[order] for part in _parts(model, column)}
+    return features.assign(**parts)
+
+
+def _parts(model: TableModel, column: str) -> list[str]:
+    if column in model.schema.dates:
+        return [f"{column} ({part})" for part in DATE_PARTS]
+    return [column]

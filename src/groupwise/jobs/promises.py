@@ -10,9 +10,8 @@ import pandas as pd
 from sklearn.base import clone
 
 from groupwise.groups import Groups
-from groupwise.jobs.fit import Progress, run_steps
 from groupwise.jobs.fold_result import FoldResult
-from groupwise.jobs.job import Job
+from groupwise.jobs.job import Job, Progress, run_steps
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.result import Result
 from groupwise.jobs.supervision import Split
@@ -154,7 +153,7 @@ def label_issues(
     n_splits : int
     n_jobs : int, default=None
     progress : callable, default=None
-        As in :func:`~groupwise.jobs.judge_method`.
+        As in :meth:`Job.judge <groupwise.jobs.Job.judge>`.
 
     Raises
     ------

@@ -73,7 +73,8 @@ def _top_rows(share: np.ndarray, groups: Groups) -> list[str]:
 
 def _names(model: TableModel, names: list[str]) -> list[str]:
     """Features as the table calls them."""
-    if model.preparation is None:
+    columns = None if model.preparation is None else model.preparation.columns
+    if columns is None:
         return names
-    made = [str(name).split("__", 1)[-1] for name in model.preparation.get_feature_names_out()]
+    made = [str(name).split("__", 1)[-1] for name in columns.get_feature_names_out()]
     return made if len(made) == len(names) else names

@@ -151,6 +151,22 @@ class Result:
             low, high = mean - reach, mean + reach
         return mean, low, high
 
+    def summary(self, method: str) -> dict[str, Any]:
+        """Score, interval and worst groups of one method, and the score of a constant answer."""
+        values = self.unit_scores()[method].dropna()
+        score, low, high = self.mean_with_interval(method, values)
+        worst = values.sort_values(kind="stable").head(5)
+        simplest = self.baseline()
+        return {
+            "baseline": None if simplest is None else simplest[0],
+            "score": score,
+            "low": low,
+            "high": high,
+            "score_name": self.about.supervision.score_name,
+            "n_groups": len(values),
+            "worst": {str(name): float(value) for name, value in worst.items()},
+        }
+
     def paired_difference(
         self, method: str, values: pd.Series, other: pd.Series
     ) -> tuple[float, float, float]:

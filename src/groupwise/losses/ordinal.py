@@ -117,8 +117,7 @@ class _Ordinal(BoundLoss):
     def learned(self, loss: GroupLoss, score_row: NDArray[Any]) -> GroupLoss:
         fitted = copy(loss)
         found = self._fit(self._pool(self._ordered(score_row)).score_group)
-        # ignored: what is bound here is an OrdinalLoss; the base class learns nothing
-        fitted.thresholds_ = tuple(found.tolist())  # type: ignore[attr-defined]
+        fitted.thresholds_ = tuple(found.tolist())
         return fitted
 
     def init_score(self) -> NDArray[Any]:
