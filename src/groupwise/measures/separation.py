@@ -21,7 +21,7 @@ __all__ = ["AccuracyOracle", "GroupF1Oracle", "PrecisionOracle", "ROCOracle"]
 
 @dataclass(frozen=True)
 class AccuracyOracle:
-    """Share of wrong rows, a positive one ``cost`` times: the mean hinge loss of an ordinary SVM."""
+    """Share of wrong rows, positive ones ``cost`` times: the mean hinge loss of an ordinary SVM."""
 
     positive: NDArray[np.bool_]
     cost: float = 1.0
