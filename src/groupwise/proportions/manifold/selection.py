@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
@@ -256,20 +257,26 @@ class KernelFeatures:
             self.sums = self.map.group_sums(X, problem.groups)
             if with_graph and settings.level == "row":
                 self.phi = self.map.transform(X)
+        self._basis: NDArray[Any] | None = None
+        n_groups, n_features = self.sums.shape
+        if settings.level == "group" and n_groups < n_features:
+            # a group's graph stays among the sums: in their own space everything is small
+            self._basis, inside = qr(self.sums.T, mode="economic", check_finite=False)
+            self.sums = inside.T
 
     def path(self, fold: int | None) -> FeaturePath:
         """The deformed kernel with a graph of all groups (or their rows), or without a fold's."""
         if not self._with_graph:
-            return FeaturePath(np.zeros((0, 0)))
+            return FeaturePath(np.zeros((0, 0)), self._basis)
         problem = self._problem
         if problem.settings.level == "group":
             part = np.arange(problem.groups.n_groups)
             if fold is not None:
                 assert problem.folds is not None
-                part = np.setdiff1d(part, problem.folds[fold])
+                part = np.delete(part, problem.folds[fold])
             sums = self.sums[part]
             laplacian = problem.settings.neighbours.laplacian(sums / problem.sizes[part, None])
-            return FeaturePath(sums.T @ (laplacian @ sums))
+            return FeaturePath(sums.T @ (laplacian @ sums), self._basis)
         assert self.phi is not None
         rows, laplacian = problem.row_graphs[0 if fold is None else fold + 1]
         return FeaturePath(quadratic(self.phi[rows], laplacian))
@@ -290,7 +297,7 @@ def _held_out(
     problem: _Problem, Z: NDArray[Any], held_out: NDArray[np.intp], lambdas: NDArray[Any]
 ) -> NDArray[Any]:
     """Sum over the held-out groups of their squared error over their size, for every lambda."""
-    train = np.setdiff1d(np.arange(len(Z)), held_out)
+    train = np.delete(np.arange(len(Z)), held_out)
     sizes, target = problem.sizes, problem.target_group
     Z_train, Z_test = Z[train], Z[held_out]
     unit = max(float((Z_train**2).sum() / len(train)), np.finfo(float).tiny)
