@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,52 +58,57 @@ PRINTED_SECONDS = {
     "bl-L2": 0.0421,
 }
 _ROWS = 400  # of larger sets, drawn at random
-_GOOD = 0.003  # standard error of a method's mean on a set that needs no more draws
+_GOOD = 0.003  # standard error of a printed mean that needs no more draws
 _FEWEST = 4  # draws of every cell, for it to count
-
-
-def _like_l2(level: str, goal: str, data: AggregateData) -> Any:
-    """The L1 form with what the L2 form of the same level chose (they are as good as equal)."""
-    guide = _manifold(level, goal, False).fit(data.X, data.y, groups=data.groups)
-    return ManifoldAOCClassifier(
-        level,
-        "l1",
-        width=guide.width_,
-        gamma1=guide.gamma1_,
-        gamma2=guide.gamma2_,
-        fit_intercept=False,
-    )
+_FEWEST_OF_FIGURES = 10  # of a cell whose own mean is printed
+_FIRST = "ionosphere"
+_MEASURES = ("transduction", "induction")
 
 
 def _manifold(level: str, goal: str, bias: bool) -> ManifoldAOCClassifierCV:
     return ManifoldAOCClassifierCV(level, goal=goal, fit_intercept=bias, random_state=0)
 
 
-#: Name to what makes an estimator of the goal and the training data.
-METHODS: dict[str, Callable[[str, AggregateData], Any]] = {
-    "AOC-kNN": lambda goal, data: KNNAOCClassifier(10),
-    "AOC-ANN": lambda goal, data: MLPAOCClassifier((10,), loss="squared", random_state=0),
-    "AOC-SVM": lambda goal, data: SVMAOCClassifier(C=10.0, random_state=0),
-    "il-L1": partial(_like_l2, "row"),
-    "il-L2": lambda goal, data: _manifold("row", goal, False),
-    "bl-L1": partial(_like_l2, "group"),
-    "bl-L2": lambda goal, data: _manifold("group", goal, False),
-    "il-L2 + bias": lambda goal, data: _manifold("row", goal, True),
-    "count likelihood": lambda goal, data: KernelCountClassifier(
+def _l1(guide: str, goal: str, cell: "Cell") -> ManifoldAOCClassifier:
+    """The L1 form with what the L2 form of the same level chose (they are as good as equal)."""
+    if (guide, goal) not in cell.chosen:
+        _fitted(cell, guide, goal)
+    return ManifoldAOCClassifier(loss="l1", fit_intercept=False, **cell.chosen[guide, goal])
+
+
+#: Name to what makes an estimator of the goal and the draw.
+METHODS: dict[str, Callable[[str, "Cell"], Any]] = {
+    "AOC-kNN": lambda goal, cell: KNNAOCClassifier(10),
+    "AOC-ANN": lambda goal, cell: MLPAOCClassifier((10,), loss="squared", random_state=0),
+    "AOC-SVM": lambda goal, cell: SVMAOCClassifier(C=10.0, random_state=0),
+    "il-L2": lambda goal, cell: _manifold("row", goal, False),
+    "il-L1": partial(_l1, "il-L2"),
+    "bl-L2": lambda goal, cell: _manifold("group", goal, False),
+    "bl-L1": partial(_l1, "bl-L2"),
+    "il-L2 + bias": lambda goal, cell: _manifold("row", goal, True),
+    "count likelihood": lambda goal, cell: KernelCountClassifier(
         goal=goal, alphas=(0.01, 0.1), cv=3, random_state=0
     ),
-    "mean map": lambda goal, data: MeanMapClassifier(),
-    "EasyLLP": lambda goal, data: EasyLLPClassifier(),
-    "GroupBoost": lambda goal, data: GroupBoostClassifier(
+    "mean map": lambda goal, cell: MeanMapClassifier(),
+    "EasyLLP": lambda goal, cell: EasyLLPClassifier(),
+    "GroupBoost": lambda goal, cell: GroupBoostClassifier(
         "proportions", trees=HistTrees(n_jobs=1), random_state=0
     ),
 }
 _CEILING = "true labels (SVC)"
-#: A second or more per fit.
-_SLOW = ("AOC-ANN", "count likelihood")
+#: After the fewest draws, those that take longer per fit wait for the others.
+_LATER = {
+    "AOC-ANN": 1,
+    "il-L2": 2,
+    "il-L1": 2,
+    "il-L2 + bias": 2,
+    "bl-L2": 3,
+    "bl-L1": 3,
+    "count likelihood": 4,
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cell:
     """One draw: everything measured is measured on the same rows for all methods."""
 
@@ -115,6 +120,7 @@ class Cell:
     draw: int
     seed: int
     n_cells: int  # of this set
+    chosen: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)  # by L2 forms
 
     def groups(self, rows: Any) -> AggregateData:
         return make_aggregates(
@@ -125,37 +131,60 @@ class Cell:
             random_state=self.seed,
         )
 
+    def rows(self, goal: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of training and test: all and none for transduction, else 80 % and 20 %."""
+        everything = np.arange(len(self.y))
+        if goal == "transduction":
+            return everything, everything[:0]
+        train, test = train_test_split(everything, test_size=0.2, random_state=self.seed)
+        return train, test
 
-def _measure(cell: Cell, method: str) -> dict[str, float]:
-    """Transduction on all rows; induction and group level on 80 % against 20 %."""
-    everything = np.arange(len(cell.y))
-    train, test = train_test_split(everything, test_size=0.2, random_state=cell.seed)
+
+def _fitted(cell: Cell, method: str, goal: str) -> tuple[Any, float]:
+    """A method's model of a draw, and the CPU seconds of its fit."""
+    data = cell.groups(cell.rows(goal)[0])
+    model = METHODS[method](goal, cell)
+    started = time.process_time()
+    model.fit(data.X, data.y, groups=data.groups)
+    seconds = time.process_time() - started
+    if isinstance(model, ManifoldAOCClassifierCV):
+        found = {"width": model.width_, "gamma1": model.gamma1_, "gamma2": model.gamma2_}
+        cell.chosen[method, goal] = {"level": model.level, **found}
+    return model, seconds
+
+
+def _transduction(cell: Cell, method: str) -> dict[str, float]:
+    """Errors on the training rows, which are all rows."""
+    if method == _CEILING:
+        return {}
+    model, seconds = _fitted(cell, method, "transduction")
+    if not hasattr(model, "transduction_"):
+        return {"cpu s": seconds, "transduction": float(np.mean(model.predict(cell.X) != cell.y))}
+    return {
+        "cpu s": seconds,
+        "transduction": float(np.mean(model.transduction_ != cell.y)),
+        "with counts": float(np.mean(model.predict_transductive() != cell.y)),
+    }
+
+
+def _induction(cell: Cell, method: str) -> dict[str, float]:
+    """Errors on 20 % of the rows, and of the sums of their groups, with 80 % for training."""
+    train, test = cell.rows("induction")
     if method == _CEILING:
         best = SVC(C=10.0).fit(cell.X[train], cell.y[train])
         return {"induction": float(np.mean(best.predict(cell.X[test]) != cell.y[test]))}
-    out: dict[str, float] = {}
-    whole = cell.groups(everything)
-    model = METHODS[method]("transduction", whole)
-    started = time.process_time()
-    model.fit(whole.X, whole.y, groups=whole.groups)
-    out["cpu s"] = time.process_time() - started
-    if hasattr(model, "transduction_"):
-        out["transduction"] = float(np.mean(model.transduction_ != cell.y))
-        out["with counts"] = float(np.mean(model.predict_transductive() != cell.y))
-    else:
-        out["transduction"] = float(np.mean(model.predict(whole.X) != cell.y))
-    part, held = cell.groups(train), cell.groups(test)
-    model = METHODS[method]("induction", part).fit(part.X, part.y, groups=part.groups)
-    out["induction"] = float(np.mean(model.predict(held.X) != cell.y[test]))
+    model, _ = _fitted(cell, method, "induction")
+    held = cell.groups(test)
     shares = model.predict_groups_proba(held.X, groups=held.groups)
     encoded = Groups(held.groups)
     known = encoded.one_per_group(held.y[list(model.classes_)].to_numpy(float))
     error = shares * encoded.sizes[:, None] - known
     # two classes: b is the difference of the counts, twice the error of one of them
-    out["norm"] = float(
-        2 * np.linalg.norm(error[:, 1]) if error.shape[1] == 2 else np.linalg.norm(error)
-    )
-    return out
+    norm = 2 * np.linalg.norm(error[:, 1]) if error.shape[1] == 2 else np.linalg.norm(error)
+    return {
+        "induction": float(np.mean(model.predict(held.X) != cell.y[test])),
+        "norm": float(norm),
+    }
 
 
 def _sets(rng: np.random.RandomState) -> dict[str, LabelledData]:
@@ -175,7 +204,7 @@ def _sets(rng: np.random.RandomState) -> dict[str, LabelledData]:
 
 
 def _cells(name: str, data: LabelledData, repeats: int, seed: int) -> list[Cell]:
-    first = name == "ionosphere"
+    first = name == _FIRST
     draws = range(repeats if first else max(1, repeats // 2))
     levels = RANDOMNESS if first else RANDOMNESS[::2]
     return [
@@ -198,21 +227,30 @@ def _cells(name: str, data: LabelledData, repeats: int, seed: int) -> list[Cell]
 def _all_measures(store: Store, cells: list[Cell], track: Track) -> pd.DataFrame:
     """All methods on all cells, first draws first; what the store has is not measured again.
 
-    After four draws of every cell a method goes on with a set only while the standard error of its
-    mean over the cells is above .3 points; methods that take seconds wait for those that do not.
+    After the fewest draws a measure of a method goes on only while the standard error of what is
+    printed of it is above .3 points: of a cell's mean in the paper's set, of the mean over the
+    cells in others. The paper's set goes first, and methods that take long wait.
     """
     methods = [name for name in METHODS if name != "AOC-ANN" or find_spec("torch")]
     spread = _Spread(store.records)
     steps = [(cell, method) for cell in cells for method in [*methods, _CEILING]]
+    parts = {"transduction": _transduction, "induction": _induction}
 
-    def turn(step: tuple[Cell, str]) -> tuple[bool, bool, int]:
+    def turn(step: tuple[Cell, str]) -> tuple[bool, int, int]:
         cell, method = step
-        return cell.draw >= _FEWEST, cell.draw >= _FEWEST and method in _SLOW, cell.draw
+        later = _LATER.get(method, 0) + 1 if cell.draw >= _fewest(cell.name) else 0
+        return cell.name != _FIRST, later, cell.draw
 
     for cell, method in track(sorted(steps, key=turn), "draws"):
         key = {"set": cell.name, "n_b": cell.size, "r": cell.randomness, "seed": cell.seed}
-        if not store.has(*key.values(), method) and not spread.is_good(cell, method):
-            store.add(key | {"method": method} | _measure(cell, method))
+        if store.has(*key.values(), method):
+            continue
+        short = [what for what in parts if not spread.is_good(cell, method, what)]
+        if method == _CEILING:
+            short = [what for what in short if what == "induction"]
+        if short:
+            found = {k: v for what in short for k, v in parts[what](cell, method).items()}
+            store.add(key | {"method": method} | found)
             spread.add(store.records[-1])
     measures = store.table()
     wanted = {(cell.name, cell.size, cell.randomness, cell.seed) for cell in cells}
@@ -220,6 +258,10 @@ def _all_measures(store: Store, cells: list[Cell], track: Track) -> pd.DataFrame
     measures = _whole(measures[[key in wanted for key in keys]], cells)
     order = [*METHODS, _CEILING]
     return measures.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
+
+
+def _fewest(name: str) -> int:
+    return _FEWEST_OF_FIGURES if name == _FIRST else _FEWEST
 
 
 def _whole(measures: pd.DataFrame, cells: list[Cell]) -> pd.DataFrame:
@@ -235,25 +277,32 @@ def _whole(measures: pd.DataFrame, cells: list[Cell]) -> pd.DataFrame:
 
 
 class _Spread:
-    """The errors of each method on each set so far, cell by cell."""
+    """Number, sum and sum of squares of the errors so far, by set, method, measure and cell."""
 
     def __init__(self, records: list[dict[str, Any]]):
-        self.found: dict[tuple[str, str], dict[tuple[int, float], list[list[float]]]] = {}
+        self.found: dict[tuple[str, str, str], dict[tuple[int, float], NDArray[Any]]] = {}
         for record in records:
             self.add(record)
 
     def add(self, record: dict[str, Any]) -> None:
-        cells = self.found.setdefault((record["set"], record["method"]), {})
-        errors = [record[what] for what in ("transduction", "induction") if what in record]
-        cells.setdefault((record["n_b"], record["r"]), []).append(errors)
+        for what in _MEASURES:
+            if what in record:
+                cells = self.found.setdefault((record["set"], record["method"], what), {})
+                one = np.array([1.0, record[what], record[what] ** 2])
+                at = record["n_b"], record["r"]
+                cells[at] = cells.get(at, 0.0) + one
 
-    def is_good(self, cell: Cell, method: str) -> bool:
-        """Whether the standard errors of both means over the set's cells are small enough."""
-        cells = [np.array(errors) for errors in self.found.get((cell.name, method), {}).values()]
-        if len(cells) < cell.n_cells or min(map(len, cells)) < _FEWEST:
+    def is_good(self, cell: Cell, method: str, what: str) -> bool:
+        """Whether the standard error of what is printed of this cell's measure is small enough."""
+        cells = self.found.get((cell.name, method, what), {})
+        if cell.name == _FIRST:
+            cells = {at: sums for at, sums in cells.items() if at == (cell.size, cell.randomness)}
+        wanted = 1 if cell.name == _FIRST else cell.n_cells
+        n, total, squares = np.array(list(cells.values())).reshape(-1, 3).T
+        if len(n) < wanted or n.min() < _fewest(cell.name):
             return False
-        variance = sum(errors.var(axis=0, ddof=1) / len(errors) for errors in cells)
-        return bool((np.sqrt(variance) / len(cells) <= _GOOD).all())
+        variance = np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n
+        return bool(np.sqrt(variance.sum()) / len(n) <= _GOOD)
 
 
 def _percent(measures: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -271,16 +320,19 @@ def _spread(measures: pd.DataFrame, what: str) -> pd.DataFrame:
 
 
 def _needed(measures: pd.DataFrame) -> pd.DataFrame:
-    """How many draws a cell has, its largest standard error, and the draws for 0.3 points."""
+    """How many draws cells have, their standard errors, and how many more .3 points would take."""
     lines = {}
     for what in ("transduction", "induction"):
         by = 100 * measures.dropna(subset=[what]).set_index(["method", "n_b", "r"])[what]
         spread = by.groupby(level=[0, 1, 2], sort=False).agg(["std", "sem", "size"])
         of_method = spread.groupby(level=0, sort=False)
         lines[f"{what}: draws"] = of_method["size"].min()
+        lines[f"{what}: most draws"] = of_method["size"].max()
         lines[f"{what}: median s.e."] = of_method["sem"].median().round(2)
         lines[f"{what}: largest s.e."] = of_method["sem"].max().round(2)
-        lines[f"{what}: draws for .3 in all cells"] = np.ceil((of_method["std"].max() / 0.3) ** 2)
+        lines[f"{what}: cells above .3"] = (spread["sem"] > 0.3).groupby(level=0, sort=False).sum()
+        short = np.ceil((spread["std"] / 0.3) ** 2) - spread["size"]
+        lines[f"{what}: draws to go"] = short.clip(lower=0).groupby(level=0, sort=False).sum()
     return pd.DataFrame(lines).reindex(lines["induction: draws"].index)
 
 
@@ -308,14 +360,14 @@ def _paired(measures: pd.DataFrame) -> pd.DataFrame:
         if not {"il-L2 + bias", "count likelihood"} <= set(part["method"]):
             continue
         wide = part.pivot_table(index=["n_b", "r", "seed"], columns="method", values="transduction")
-        gain = 100 * (wide["il-L2 + bias"] - wide["count likelihood"]).to_numpy()
+        gain = 100 * (wide["il-L2 + bias"] - wide["count likelihood"]).dropna().to_numpy()
         low, high = bootstrap_interval(gain)
         lines[name] = {"points gained": gain.mean(), "low": low, "high": high, "draws": len(gain)}
     return pd.DataFrame(lines).T.rename_axis("set").round(2)
 
 
 def _times(measures: pd.DataFrame) -> pd.DataFrame:
-    ours = measures[measures["set"] == "ionosphere"].groupby("method", sort=False)["cpu s"].median()
+    ours = measures[measures["set"] == _FIRST].groupby("method", sort=False)["cpu s"].median()
     table = pd.DataFrame({"printed s": pd.Series(PRINTED_SECONDS), "ours cpu s": ours.dropna()})
     for column in ("printed s", "ours cpu s"):
         table[f"{column} / il-L2"] = table[column] / float(table[column]["il-L2"])
@@ -347,7 +399,7 @@ def run(out: Path, *, repeats: int = 4, seed: int = 0, track: Track = quiet) -> 
     cells = [cell for name, data in sets.items() for cell in _cells(name, data, repeats, seed)]
     store = Store(out / "aoc_draws.jsonl", ("set", "n_b", "r", "seed", "method"))
     measures = _all_measures(store, cells, track)
-    first = measures[measures["set"] == "ionosphere"]
+    first = measures[measures["set"] == _FIRST]
     figures = [out / f"aoc_figure_{number}.png" for number in (1, 2, 3)]
     if len(first):  # else the pictures that are there stay
         figures = _draw(first, out)
@@ -362,7 +414,7 @@ def run(out: Path, *, repeats: int = 4, seed: int = 0, track: Track = quiet) -> 
         "Figure 2, ionosphere: induction error (%)": (_percent, first, ("induction",)),
         "Figure 1, ionosphere: standard errors (points)": (_spread, first, ("transduction",)),
         "Figure 2, ionosphere: standard errors (points)": (_spread, first, ("induction",)),
-        "Draws of a cell, and draws for a standard error of .3 points": (_needed, first, ()),
+        "Draws of the cells, and draws to go to standard errors of .3 points": (_needed, first, ()),
         "Figure 3, ionosphere: norm of error of group sums": (_percent, first, ("norm",)),
         "Table 3: run times": (_times, first, ()),
         "Count likelihood against il-L2 with bias, transduction, paired": (_paired, measures, ()),
@@ -374,9 +426,10 @@ def run(out: Path, *, repeats: int = 4, seed: int = 0, track: Track = quiet) -> 
     for title in track(list(more), "totals"):
         tables[title] = more[title]()
     settings = {
-        "repeats": f"at most {repeats} draws of a cell on ionosphere and half as many on other "
-        f"sets; at least {_FEWEST}, then until the standard errors of a method's means over the "
-        "cells of a set are below .3 points",
+        "repeats": f"at most {repeats} draws of a cell on {_FIRST} and half as many on other sets; "
+        f"on {_FIRST} at least {_FEWEST_OF_FIGURES}, then until the standard error of a method's "
+        f"mean in the cell is below .3 points; on others at least {_FEWEST}, then until that of "
+        "its mean over the cells of the set is",
         "seed": seed,
         "n_b": SIZES,
         "r": RANDOMNESS,

@@ -33,3 +33,16 @@ def test_no_graph_changes_nothing():
     whitening = FeaturePath(np.eye(3)).at(0.0)
     assert whitening.apply(sums) is sums
     assert whitening.weights(sums) is sums
+
+
+@pytest.mark.parametrize("rho", [0.0, 2.0])
+def test_a_graph_of_few_sums_is_the_same_in_their_own_space(rho):
+    rng = np.random.RandomState(2)
+    sums, R = rng.normal(size=(4, 9)), NeighbourGraph(2).laplacian(rng.normal(size=(4, 2)))
+    basis, inside = np.linalg.qr(sums.T)
+    whole = FeaturePath(sums.T @ (R @ sums)).at(rho)
+    small = FeaturePath(inside @ (R @ inside.T), basis).at(rho)
+    Z, Z_small = whole.apply(sums), small.apply(inside.T)
+    assert Z_small.shape == (4, 4)
+    np.testing.assert_allclose(Z_small @ Z_small.T, Z @ Z.T, atol=1e-12)
+    np.testing.assert_allclose(small.weights(Z_small.T), whole.weights(Z.T), atol=1e-12)

@@ -15,13 +15,39 @@ from groupwise.metrics import FBeta
 from groupwise.solvers.cutting_planes import minimise
 
 
-def test_accuracy_is_the_ordinary_support_vector_machine():
+@pytest.mark.parametrize("cost", [1.0, 5.0])
+def test_accuracy_is_the_ordinary_support_vector_machine(cost):
+    """liblinear's plain hinge: the same objective to 1e-6 of it, the same plane."""
     u = make_users(10, n_rows=40, positive=0.4, random_state=0)
-    ours = SVMPerfClassifier("accuracy", C=0.5, tol=1e-6).fit(u.X, u.y)
-    other = LinearSVC(loss="hinge", C=0.5, tol=1e-8, max_iter=2_000_000, random_state=0)
-    other.fit(u.X, u.y)
-    np.testing.assert_allclose(ours.coef_, other.coef_, atol=5e-3)
-    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=5e-3)
+    ours = SVMPerfClassifier("accuracy", C=0.5, cost=cost, tol=1e-7).fit(u.X, u.y)
+    other = LinearSVC(
+        loss="hinge",
+        C=0.5,
+        class_weight={1: cost},
+        tol=1e-8,
+        max_iter=2_000_000,
+        random_state=0,
+    ).fit(u.X, u.y)
+
+    def objective(clf):
+        plane = np.append(clf.coef_[0], clf.intercept_)
+        slack = np.maximum(0.0, 1.0 - np.where(u.y == 1, 1, -1) * clf.decision_function(u.X))
+        return 0.5 * plane @ plane + 0.5 * np.where(u.y == 1, cost, 1.0) @ slack
+
+    assert objective(ours) == pytest.approx(objective(other), rel=1e-6)
+    assert objective(ours) == pytest.approx(ours.objective_, rel=1e-12)
+    assert ours.gap_ <= 1e-7
+    np.testing.assert_allclose(ours.coef_, other.coef_, atol=1e-3)
+    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=1e-3)
+
+
+def test_a_cost_of_two_is_every_positive_row_twice():
+    u = make_users(10, n_rows=40, positive=0.3, random_state=3)
+    rows = np.concatenate([np.arange(len(u.y)), np.flatnonzero(u.y == 1)])
+    twice = SVMPerfClassifier("accuracy", tol=1e-7).fit(u.X[rows], u.y[rows])
+    weighted = SVMPerfClassifier("accuracy", cost=2.0, tol=1e-7).fit(u.X, u.y)
+    assert weighted.objective_ == pytest.approx(twice.objective_, rel=1e-6)
+    np.testing.assert_allclose(weighted.coef_, twice.coef_, atol=1e-3)
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "f1", "group_f1", "precision_at_k", "roc_area"])
@@ -67,6 +93,8 @@ def test_a_run_cut_short_warns_and_says_how_far_it_got():
     [
         ({"measure": "ndcg"}, "measure must be"),
         ({"C": 0}, "C must be"),
+        ({"cost": -1.0}, "cost must be"),
+        ({"cost": 2.0}, "cost is for measure='accuracy'"),
         ({"measure": "precision_at_k", "k": 10**6}, "k must be between"),
     ],
 )

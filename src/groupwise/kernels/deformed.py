@@ -74,28 +74,32 @@ class FeaturePath:
     ----------
     smoothness : ndarray of shape (n_features, n_features)
         S.
+    basis : ndarray of shape (n_all_features, n_features), default=None
+        Where S and the sums are given in an orthonormal basis of a part of the features, that
+        basis.
     """
 
-    def __init__(self, smoothness: NDArray[Any]):
-        self._smoothness = smoothness
+    def __init__(self, smoothness: NDArray[Any], basis: NDArray[Any] | None = None):
+        self._smoothness, self._basis = smoothness, basis
 
     def at(self, rho: float) -> "Whitening":
         """What turns group sums of features into Z."""
         if rho == 0.0:
-            return Whitening(None)
+            return Whitening(None, self._basis)
         system = rho * self._smoothness
         system[np.diag_indices_from(system)] += 1.0
         # The transpose of a symmetric matrix is itself, in the order that LAPACK wants.
         with solving():
             factor = cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)[0]
-        return Whitening(factor)
+        return Whitening(factor, self._basis)
 
 
 @dataclass(frozen=True)
 class Whitening:
-    """L of :class:`FeaturePath`; ``None`` is the identity."""
+    """L and the basis of :class:`FeaturePath`; ``None`` is the identity."""
 
     lower: NDArray[Any] | None
+    basis: NDArray[Any] | None = None
 
     def apply(self, sums: NDArray[Any]) -> NDArray[Any]:
         """Z from ``A Phi``: (n, n_features) to (n, n_features)."""
@@ -105,6 +109,8 @@ class Whitening:
 
     def weights(self, whitened: NDArray[Any]) -> NDArray[Any]:
         """Weights of the features from weights of the columns of Z."""
-        if self.lower is None:
-            return whitened
-        return solve_triangular(self.lower, whitened, lower=True, trans=1, check_finite=False)
+        if self.lower is not None:
+            whitened = solve_triangular(
+                self.lower, whitened, lower=True, trans=1, check_finite=False
+            )
+        return whitened if self.basis is None else self.basis @ whitened

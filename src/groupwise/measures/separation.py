@@ -21,18 +21,23 @@ __all__ = ["AccuracyOracle", "GroupF1Oracle", "PrecisionOracle", "ROCOracle"]
 
 @dataclass(frozen=True)
 class AccuracyOracle:
-    """Share of wrong rows: the mean hinge loss of an ordinary support vector machine."""
+    """Share of wrong rows, positive ones ``cost`` times: the mean hinge loss of an ordinary SVM."""
 
     positive: NDArray[np.bool_]
+    cost: float = 1.0
 
     @property
     def n_units(self) -> int:
         return len(self.positive)
 
+    @cached_property
+    def _share(self) -> NDArray[np.float64]:
+        return np.where(self.positive, self.cost, -1.0) / len(self.positive)
+
     def worst(self, score_row: NDArray[Any]) -> Violation:
         sign = np.where(self.positive, 1.0, -1.0)
-        flipped = sign * score_row < 1.0
-        return Violation(float(flipped.mean()), np.where(flipped, sign, 0.0) / len(sign))
+        share = np.where(sign * score_row < 1.0, self._share, 0.0)
+        return Violation(float(np.abs(share).sum()), share)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
+from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from groupwise._typing import Rows
@@ -125,6 +128,16 @@ class _Problem:
     def sizes(self) -> NDArray[np.float64]:
         return self.groups.sizes.astype(float)
 
+    @cached_property
+    def row_graphs(self) -> "list[tuple[NDArray[np.intp] | slice, csr_array]]":
+        """Of all rows, then without each fold's: the rows and the Laplacian of their graph."""
+        parts: list[NDArray[np.intp] | slice] = [slice(None)]
+        for held_out in (self.folds or []) if self.rebuild else []:
+            inside = np.ones(self.groups.n_groups, dtype=bool)
+            inside[held_out] = False
+            parts.append(np.flatnonzero(inside[self.groups.codes]))
+        return [(rows, self.settings.neighbours.laplacian(self.X[rows])) for rows in parts]
+
 
 def select(
     settings: ManifoldSettings,
@@ -207,11 +220,10 @@ class GridPoint:
 
 def _along_rho(problem: _Problem, width: float, grid: Grid) -> Iterator[GridPoint]:
     features = KernelFeatures(problem, width, with_graph=bool((grid.rhos > 0).any()))
-    everything = np.arange(problem.groups.n_groups)
-    whole_path = features.path(everything)
+    whole_path = features.path(None)
     fold_paths = [
-        whole_path if not problem.rebuild else features.path(np.setdiff1d(everything, held_out))
-        for held_out in problem.folds or []
+        whole_path if not problem.rebuild else features.path(number)
+        for number in range(len(problem.folds or []))
     ]
     for rho in grid.rhos:
         whitening = whole_path.at(rho)
@@ -245,24 +257,29 @@ class KernelFeatures:
             self.sums = self.map.group_sums(X, problem.groups)
             if with_graph and settings.level == "row":
                 self.phi = self.map.transform(X)
+        self._basis: NDArray[Any] | None = None
+        n_groups, n_features = self.sums.shape
+        if settings.level == "group" and n_groups < n_features:
+            # a group's graph stays among the sums: in their own space everything is small
+            self._basis, inside = qr(self.sums.T, mode="economic", check_finite=False)
+            self.sums = inside.T
 
-    def path(self, part: NDArray[np.intp]) -> FeaturePath:
-        """The deformed kernel with a graph of these groups (or their rows) only."""
+    def path(self, fold: int | None) -> FeaturePath:
+        """The deformed kernel with a graph of all groups (or their rows), or without a fold's."""
         if not self._with_graph:
-            return FeaturePath(np.zeros((0, 0)))
+            return FeaturePath(np.zeros((0, 0)), self._basis)
         problem = self._problem
-        graph = problem.settings.neighbours
         if problem.settings.level == "group":
+            part = np.arange(problem.groups.n_groups)
+            if fold is not None:
+                assert problem.folds is not None
+                part = np.delete(part, problem.folds[fold])
             sums = self.sums[part]
-            laplacian = graph.laplacian(sums / problem.sizes[part, None])
-            return FeaturePath(sums.T @ (laplacian @ sums))
-        inside = np.zeros(problem.groups.n_groups, dtype=bool)
-        inside[part] = True
-        rows = np.flatnonzero(inside[problem.groups.codes])
+            laplacian = problem.settings.neighbours.laplacian(sums / problem.sizes[part, None])
+            return FeaturePath(sums.T @ (laplacian @ sums), self._basis)
         assert self.phi is not None
-        if len(part) == problem.groups.n_groups:
-            return FeaturePath(quadratic(self.phi, graph.laplacian(problem.X)))
-        return FeaturePath(quadratic(self.phi[rows], graph.laplacian(problem.X[rows])))
+        rows, laplacian = problem.row_graphs[0 if fold is None else fold + 1]
+        return FeaturePath(quadratic(self.phi[rows], laplacian))
 
 
 def _left_out(problem: _Problem, Z: NDArray[Any], lambdas: NDArray[Any]) -> NDArray[Any]:
@@ -280,7 +297,7 @@ def _held_out(
     problem: _Problem, Z: NDArray[Any], held_out: NDArray[np.intp], lambdas: NDArray[Any]
 ) -> NDArray[Any]:
     """Sum over the held-out groups of their squared error over their size, for every lambda."""
-    train = np.setdiff1d(np.arange(len(Z)), held_out)
+    train = np.delete(np.arange(len(Z)), held_out)
     sizes, target = problem.sizes, problem.target_group
     Z_train, Z_test = Z[train], Z[held_out]
     unit = max(float((Z_train**2).sum() / len(train)), np.finfo(float).tiny)
