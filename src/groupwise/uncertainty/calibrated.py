@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.scaling import Scaling
@@ -148,8 +148,8 @@ class CalibratedGroupClassifier(ClassifierWrapperMixin, BaseGroupClassifier):
         for train, test in make_folds(data, self.cv, rng, labels=labels):
             model = fit_part(self.estimator, data, train, rng)
             held_out = data.groups_of(test)
-            found = self._asked(model, _safe_indexing(data.X, test), held_out)
-            proba[held_out.names] = found.proba_group
+            found = self._asked(model, data.rows(test), held_out)
+            proba[data.groups.codes[test[held_out.first_rows]]] = found.proba_group
         self._answer_with(fit_part(self.estimator, data, None, rng))
         y_group = data.y[data.groups.first_rows]
         target = np.eye(len(self.classes_))[y_group]

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupClassifier
@@ -351,7 +350,7 @@ class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifi
         """Scores of what each model has not seen."""
         parts = []
         for fold, (model, rows) in enumerate(zip(models, held_out, strict=True)):
-            asked = _safe_indexing(data.X, rows)
+            asked = data.rows(rows)
             found = self._asked(model, asked, data.groups_of(rows))
             y_row = data.y[rows]
             if self.kind_ in ROWS:

@@ -30,9 +30,9 @@ class LabelIssues:
     ----------
     table : DataFrame
         One line per group: ``group``, ``rows``, ``given`` and ``suggested`` label, ``proba`` (of
-        the given label by models that have not seen the group), ``margin`` (that less the largest
-        other, each less the mean of its own class) and ``issue`` (whether confident learning counts
-        it as wrong).
+        the given label by models that have not seen the group), ``belief`` (that over its mean
+        among the groups with this label: the list is in this order) and ``issue`` (whether
+        confident learning counts the label as wrong).
     counts : DataFrame
         The confident joint: groups by given label (lines) and the label they confidently have.
     """
@@ -61,7 +61,9 @@ def find_label_issues(
     Confident learning (Northcutt, Jiang and Chuang 2021), counted over groups: with
     :math:`t_c` the mean probability of c over the groups labelled c, a group confidently has the
     most probable class among those with :math:`p(c) \ge t_c`; where that is another than its
-    label, the label is an issue.
+    label, the label is an issue. Groups are ranked by :math:`p(c) / t_c` of their label c. If all
+    labels are as likely to be wrong, and any other label as likely instead, the chance of an error
+    depends on p(c) alone; :math:`t_c` makes up for classes that the model is shy of.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def find_label_issues(
     >>> found = find_label_issues(
     ...     GroupBoostClassifier(n_estimators=10), s.X, s.y, groups=s.groups, random_state=0)
     >>> found.table.columns.tolist()
-    ['group', 'rows', 'given', 'suggested', 'proba', 'margin', 'issue']
+    ['group', 'rows', 'given', 'suggested', 'proba', 'belief', 'issue']
     """
     X, ids = split_column(X, getattr(estimator, "group_column", None), groups)
     encoded = check_groups(ids, _num_samples(X))
@@ -159,22 +161,20 @@ def rank_label_issues(
     held = np.where(sure, confident.argmax(axis=1), y_group)
     counts = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(counts, (y_group[sure], held[sure]), 1)
-    # classes whose probabilities run higher than others' would hide behind them
-    against = proba_group - mean
-    own = against[np.arange(n_groups), y_group]
-    others = np.where(one_hot > 0, -np.inf, against)
+    proba = proba_group[np.arange(n_groups), y_group]
+    other = np.where(one_hot > 0, -1.0, proba_group).argmax(axis=1)
     table = pd.DataFrame(
         {
             "group": names,
             "rows": sizes,
             "given": classes[y_group],
-            "suggested": classes[others.argmax(axis=1)],
-            "proba": proba_group[np.arange(n_groups), y_group],
-            "margin": own - others.max(axis=1),
+            "suggested": classes[np.where(held != y_group, held, other)],
+            "proba": proba,
+            "belief": proba / np.maximum(mean[y_group], np.finfo(float).tiny),
             "issue": held != y_group,
         }
     )
-    order = np.argsort(table["margin"].to_numpy(), kind="stable")
+    order = np.argsort(table["belief"].to_numpy(), kind="stable")
     labels = pd.Index(classes, name="given")
     return LabelIssues(
         table.iloc[order].reset_index(drop=True),

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
@@ -109,10 +108,11 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
         score, fold_group = np.empty(data.groups.n_groups), np.full(data.groups.n_groups, -1)
         for fold, (model, rows) in enumerate(zip(models, held_out, strict=True)):
             groups = data.groups_of(rows)
-            found = model.predictions(_safe_indexing(data.X, rows), groups)
-            error = np.abs(y_group[groups.names] - found.y_group)
-            score[groups.names] = error / self._spread(groups, self.conformity)
-            fold_group[groups.names] = fold
+            inside = data.groups.codes[rows[groups.first_rows]]
+            found = model.predictions(data.rows(rows), groups)
+            error = np.abs(y_group[inside] - found.y_group)
+            score[inside] = error / self._spread(groups, self.conformity)
+            fold_group[inside] = fold
         items = np.flatnonzero(fold_group >= 0)
         unit = data.whole.codes[data.groups.first_rows[items]]
         return CalibrationScores.of_units(
