@@ -148,7 +148,7 @@ def fit_model(
 
     ``unlabelled`` are features and groups of rows without a label, for a method that uses them.
     """
-    estimator = method.build(supervision.constructor(), params, seed)
+    estimator = method.build(supervision.constructor(targets), params, seed)
     texts = fit_texts(features, schema.texts)
     table = encode_texts(features, schema.texts, texts)
     model = TableModel(
