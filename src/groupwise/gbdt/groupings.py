@@ -124,6 +124,8 @@ def check_several_targets(
                 found[name] = mean_of_rows(part, encoded, target)
             else:
                 found[name] = known_codes(part, encoded, losses[name], classes)
+            if found[name].ndim == 3:
+                raise GroupDataError("ranges of three and more classes are for one grouping")
     if training:
         remember_features(estimator, X)
     y_row, columns = _side_by_side(found, groupings, losses)
