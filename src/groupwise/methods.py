@@ -310,6 +310,10 @@ METHODS: tuple[Method, ...] = (
            {"estimator": "groupwise.transfer:TransductiveSVC"}, n_classes=2, max_rows=10_000,
            uses_unlabelled=True),
 
+    # the loss comes from what is known by each grouping
+    Method("groupings", "group-boost", _BOOST, "the groupings' losses added up, on LightGBM",
+           {"trees": "groupwise.boosting:HistTrees"}, _ROUNDS),
+
     *(Method(kind, AUTO, "groupwise.auto:AutoGroupClassifier",
              "all of these compete, the best few are averaged",
              {"kind": kind, "time_limit": _AUTO_SECONDS})

@@ -219,17 +219,17 @@ def check_reports(
 
     Parameters
     ----------
-    y : array-like of shape (n_rows,), (n_rows, 2) or (n_rows, n_classes)
-        A number, the ends of a range, or a number of each of three or more classes, repeated on
-        the group's rows.
+    y : array-like of shape (n_rows,), (n_rows, 2), (n_rows, n_classes) or (n_rows, n_classes, 2)
+        A number, the ends of a range, or either of each of three or more classes, repeated on
+        the group's rows. A DataFrame of ranges has columns of two levels, the class and its ends.
     groups : Groups
     classes : ndarray, default=None
         Those of a fitted model, to be found in ``y``.
 
     Returns
     -------
-    told : ndarray of shape (n_rows, 2) or (n_rows, n_classes)
-        The ends of a range (equal for a number), or a number of each class.
+    told : ndarray of shape (n_rows, 2), (n_rows, n_classes) or (n_rows, n_classes, 2)
+        The ends of a range (equal for a number), or numbers or ranges of each class.
 
     Raises
     ------
@@ -238,22 +238,22 @@ def check_reports(
     """
     table: Any = y
     columns = getattr(y, "columns", None)
-    if columns is not None and getattr(columns, "nlevels", 1) > 1:
-        raise GroupDataError(
-            "y must have one number per class: ranges are for counts of two classes, of three and "
-            f"more give the numbers, NaN where there is none; its columns are {list(columns)}"
-        )
+    of_ranges = getattr(columns, "nlevels", 1) > 1
     if classes is not None and len(classes) > 2 and columns is not None:
-        absent = [name for name in classes.tolist() if name not in list(columns)]
+        absent = [name for name in classes.tolist() if name not in columns]
         if absent:
             raise GroupDataError(f"y has no column for the classes {absent}: {list(columns)}")
         table = table[classes.tolist()]
     with expecting("y", "reported counts"):
         told = np.asarray(table, dtype=float)
-    if len(told) != groups.n_rows or told.ndim > 2:
+    if of_ranges:
+        _check_two_ends(table.columns)
+        told = told.reshape(len(told), -1, 2)
+    of_each = told.ndim == 3 and told.shape[1] > 2 and told.shape[2] == 2
+    if len(told) != groups.n_rows or (told.ndim > 2 and not of_each):
         raise GroupDataError(
-            f"y must hold a reported count per row, the ends of its range, or a count of each of "
-            f"three or more classes: got shape {told.shape} for {groups.n_rows} rows"
+            f"y must hold a reported count per row, the ends of its range, or one of these of each "
+            f"of three or more classes: got shape {told.shape} for {groups.n_rows} rows"
         )
     told = told[:, 0] if told.ndim == 2 and told.shape[1] == 1 else told
     told = np.column_stack([told, told]) if told.ndim == 1 else told
@@ -265,9 +265,27 @@ def check_reports(
     return _same_on_rows(told, groups)
 
 
+def _check_two_ends(columns: Any) -> None:
+    """Of each class one after the other, the ends of its range; of three classes and more."""
+    classes = list(columns.get_level_values(0))
+    side_by_side = classes[::2] == classes[1::2] and 2 * len(set(classes)) == len(classes)
+    if columns.nlevels != 2 or not side_by_side:
+        raise GroupDataError(
+            "y must have two columns per class side by side, the ends of its range; its columns "
+            f"are {list(columns)}"
+        )
+    if len(columns) < 6:
+        raise GroupDataError(
+            "y must have two columns, the ends of the range of the second of two classes; ranges "
+            "of each class are for three and more"
+        )
+
+
 def report_classes(y: ArrayLike) -> NDArray[Any]:
     """The classes that reports are of: 0 and 1, or a table's columns where there are more."""
     columns = getattr(y, "columns", None)
+    if getattr(columns, "nlevels", 1) > 1:
+        return np.asarray(columns.get_level_values(0)[::2])  # type: ignore[union-attr]
     shape = np.asarray(y).shape
     if len(shape) < 2 or shape[1] <= 2:
         return np.array([0, 1])
@@ -279,11 +297,11 @@ def _same_on_rows(told: NDArray[np.float64], groups: Groups) -> NDArray[np.float
     first = told[groups.first_rows][groups.codes]
     differs = ~((told == first) | (np.isnan(told) & np.isnan(first)))
     if differs.any():
-        row, column = np.argwhere(differs)[0]
+        row, *place = np.argwhere(differs)[0]
         raise GroupDataError(
             f"y must be the same on every row of a group; group "
-            f"{show(groups.names[groups.codes[row]])} holds {show(first[row, column])} and "
-            f"{show(told[row, column])}"
+            f"{show(groups.names[groups.codes[row]])} holds {show(first[(row, *place)])} and "
+            f"{show(told[(row, *place)])}"
         )
     return told
 

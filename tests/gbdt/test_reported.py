@@ -9,7 +9,7 @@ from groupwise import Groups, HistTrees
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.io import load_model, save_model
-from groupwise.losses import Reported, ReportedCountLoss
+from groupwise.losses import Reported, ReportedCountLoss, SeveralGroupings
 
 FEW = {"n_estimators": 30, "trees": HistTrees(n_jobs=1)}
 
@@ -63,7 +63,7 @@ def test_ranges_and_held_out_groups(counted):
     with pytest.raises(GroupDataError, match="same on every row"):
         clf.fit(X, np.arange(len(X)) % 3, groups=groups)
     with pytest.raises(GroupDataError, match="ends of its range"):
-        clf.fit(X, np.zeros((len(X), 3, 2)), groups=groups)
+        clf.fit(X, np.zeros((len(X), 2, 2)), groups=groups)
 
 
 def test_three_classes_some_not_reported(counted, engine):
@@ -101,8 +101,37 @@ def test_counts_of_groups_of_which_a_tenth_is_here(counted):
     assert clf.score(X, told, groups=groups) > 0.85
 
 
-def test_ranges_of_three_classes_are_refused():
-    ends = pd.MultiIndex.from_product([["a", "b", "c"], ["low", "high"]])
-    y = pd.DataFrame(np.tile([0.0, 2.0] * 3, (4, 1)), columns=ends)
-    with pytest.raises(GroupDataError, match="ranges are for counts of two classes"):
-        GroupBoostClassifier("reported_counts").fit(np.zeros((4, 1)), y, groups=[0, 0, 1, 1])
+def test_ranges_of_three_classes(counted, engine):
+    X, _, groups, encoded, _ = counted
+    rng = np.random.default_rng(5)
+    y = (X[:, :1] + rng.normal(size=(len(X), 1)) > [-0.8, 0.8]).sum(axis=1)
+    count = encoded.sum(np.eye(3)[y])
+    ends = np.stack([count - rng.integers(0, 2, count.shape), count + 1], axis=-1)[encoded.codes]
+    columns = pd.MultiIndex.from_product([["x", "y", "z"], ["low", "high"]])
+    told = pd.DataFrame(ends.reshape(len(X), 6), columns=columns)
+    clf = GroupBoostClassifier("reported_counts", engine=engine, learning_rate=1.0, **FEW)
+    clf.fit(X, told, groups=groups)
+    assert clf.classes_.tolist() == ["x", "y", "z"]
+    assert np.mean(clf.predict(X) == clf.classes_[y]) > 0.5 > np.bincount(y).max() / len(y)
+    array = GroupBoostClassifier("reported_counts", engine=engine, learning_rate=1.0, **FEW)
+    array.fit(X, ends, groups=groups)
+    np.testing.assert_array_equal(array.predict_proba(X), clf.predict_proba(X))
+    turned = told[["z", "y", "x"]]  # by name
+    assert np.isclose(clf.score(X, turned, groups=groups), array.score(X, ends, groups=groups))
+
+
+def test_ranges_that_are_no_ranges():
+    X, groups = np.zeros((4, 1)), [0, 0, 1, 1]
+    y = pd.DataFrame(np.tile([0.0, 2.0] * 3, (4, 1)))
+    clf = GroupBoostClassifier("reported_counts")
+    crossed = pd.MultiIndex.from_product([["low", "high"], ["a", "b", "c"]])
+    with pytest.raises(GroupDataError, match="two columns per class side by side"):
+        clf.fit(X, y.set_axis(crossed, axis=1), groups=groups)
+    two = pd.MultiIndex.from_product([["a", "b"], ["low", "high"]])
+    with pytest.raises(GroupDataError, match="two columns, the ends"):
+        clf.fit(X, y[[0, 1, 2, 3]].set_axis(two, axis=1), groups=groups)
+    several = SeveralGroupings({"g": "reported_counts"})
+    ends = pd.concat({"g": y.set_axis(pd.MultiIndex.from_product([list("abc"), list("lh")]), axis=1)},
+                     axis=1)  # fmt: skip
+    with pytest.raises(GroupDataError, match="are for one grouping"):
+        GroupBoostClassifier(several).fit(X, ends, groups=pd.DataFrame({"g": groups}))

@@ -27,6 +27,9 @@ def table():
     )
     counts = frame.groupby("group")["row"].transform(lambda v: (v == "yes").sum())
     frame["n_yes"], frame["n_no"] = counts, size - counts
+    frame["wave"] = np.repeat(np.arange(n_groups) // 4, size)  # of four groups
+    of_wave = frame.groupby("wave")["row"].transform(lambda v: (v == "yes").sum())
+    frame["wave_yes"], frame["wave_no"] = of_wave, 4 * size - of_wave
     return LoadedTable(frame, "table", "0" * 64)
 
 
@@ -37,6 +40,14 @@ COLUMNS = {
     "reported": {"group": "group", "label": ("n_yes",), "reported": "rounded 2"},
     "measure": {"group": "group", "label": ("row",), "measure": "f1"},
     "transfer": {"group": "group", "label": ("row",), "domain": "domain", "target_domain": "new"},
+    "groupings": {
+        "group": "group",
+        "label": ("n_no", "n_yes"),
+        "of": "proportions",
+        "groups": ("group", "wave"),
+        "labels": (("n_no", "n_yes"), ("wave_no", "wave_yes")),
+        "weights": (1.0, 0.5),
+    },
 }
 
 

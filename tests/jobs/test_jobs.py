@@ -83,7 +83,7 @@ def table_of_classes(n_classes):
 
 
 MEASURED = [("measure", name, k) for name in MEASURES for k in (2, 3)]
-OTHERS = [(kind, None, k) for kind in KINDS if kind != "measure" for k in (2, 3)]
+OTHERS = [(kind, None, k) for kind in KINDS if kind not in ("measure", "groupings") for k in (2, 3)]
 
 
 @pytest.mark.slow

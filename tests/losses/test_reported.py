@@ -185,17 +185,20 @@ def three_classes(reported, seed=0, sizes=(1, 2, 4, 6)):
     return groups, told, rng.normal(size=(groups.n_rows, 3))
 
 
+@pytest.mark.parametrize("ranges", [False, True])
 @pytest.mark.parametrize("reported", [Reported(), Reported("laplace", 1.5), Reported(rounding=3)])
-def test_three_classes_are_each_against_the_rest(reported):
+def test_three_classes_are_each_against_the_rest(reported, ranges):
     groups, told, score = three_classes(reported)
+    if ranges:
+        told = np.stack([told - 1, told + 1], axis=-1)
     weight = groups.spread(np.array([1.0, 2.0, 0.5, 1.0]))
     bound = ReportedCountLoss(reported).bind(told, groups, n_classes=3, weight_row=weight)
     p = softmax(score, axis=1)
     value = sum(
         ReportedCountLoss(reported)
-        .bind(np.column_stack([each, each]), groups, weight_row=weight)
+        .bind(told[:, k] if ranges else told[:, [k, k]], groups, weight_row=weight)
         .value(np.log(p[:, k] / (1 - p[:, k])))
-        for k, each in enumerate(told.T)
+        for k in range(3)
     )
     assert np.isclose(bound.value(score), value / 2)
     gradient, curvature = bound.gradient_and_curvature(score)
@@ -212,6 +215,17 @@ def test_three_classes_are_each_against_the_rest(reported):
     for extreme in (1e6 * np.sign(score), np.full(score.shape, -1e3)):
         assert np.isfinite(bound.value(extreme))
         assert np.isfinite(bound.gradient_and_curvature(extreme, np.float32)).all()
+
+
+def test_ranges_of_three_classes_by_hand():
+    """Two rows, each of any class: at most one of a, one or two of b, nothing known of c."""
+    told = np.array([[[0.0, 1.0], [1.0, 2.0], [np.nan, np.nan]]])
+    bound = ReportedCountLoss().bind(told, Groups([0, 0]), n_classes=3)
+    assert np.isclose(bound.value(np.zeros((2, 3))), -0.5 * (np.log(8 / 9) + np.log(5 / 9)))
+    shares = ReportedCountLoss().shares(told, Groups([0, 0]))
+    np.testing.assert_array_equal(shares, [[0.25, 0.75, np.nan]])
+    with pytest.raises(GroupDataError, match="no count of 2 rows"):
+        ReportedCountLoss().bind(told + 2.5, Groups([0, 0]), n_classes=3)
 
 
 def test_a_class_that_is_nowhere_reported_has_no_share_in_the_loss():

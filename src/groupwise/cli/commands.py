@@ -51,7 +51,7 @@ class _Command(TyperCommand):
                 name = max(param.opts, key=len)
                 advice = ""
                 if name == "--group":
-                    advice = "; several groupings at once are for Python: losses.SeveralGroupings"
+                    advice = "; several groupings at once are for 'groupwise fit'"
                 raise typer.BadParameter(f"{name} is given more than once{advice}", ctx=ctx)
         return super().parse_args(ctx, args)
 

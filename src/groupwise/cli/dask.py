@@ -30,6 +30,8 @@ def fit_folder(
     given = [OPTION_NAMES[name] for name in others if getattr(job_options, name)]
     if given:
         raise OptionError(f"--dask takes a folder of Parquet parts, and no {given[0]}")
+    if len(job_options.groups) > 1:
+        raise OptionError("--dask takes one --group; several are for DaskGroupBoostClassifier")
     from groupwise.jobs.dask_job import FolderJob  # slow to load, and an extra
     from groupwise.jobs.parquet_folder import ParquetFolder
 

@@ -28,6 +28,7 @@ from groupwise.jobs import (
     fit_auto,
     predict_table,
 )
+from groupwise.jobs.groupings import SeveralSupervision
 from groupwise.jobs.promises import promise_coverage, promise_from_result, promises
 from groupwise.methods import AUTO
 from groupwise.tables import LoadedTable, OptionError, write_table
@@ -46,8 +47,9 @@ def fit(
     table: options.TablePath,
     groups_table: options.GroupsTable = None,
     source: options.Source = None,
-    group: options.Group = None,
+    group: options.Groups = None,
     label: options.Label = None,
+    group_weight: options.GroupWeight = None,
     kind: options.Kind = None,
     method: Annotated[
         str | None,
@@ -126,7 +128,8 @@ def fit(
             sql=sql,
             header=header,
             group=group,
-            label=options.split_names(label),
+            label=options.labels_of(group, label),
+            group_weights=options.parse_weights(group_weight),
             kind=kind,
             measure=measure,
             domain=domain,
@@ -161,6 +164,8 @@ def fit(
             )
             if job.unlabelled is None:
                 raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
+        if coverage is not None and isinstance(job.supervision, SeveralSupervision):
+            raise OptionError("--coverage is for one --group")
         if coverage is not None and job.supervision.kind == "reported":
             raise OptionError("--coverage needs counts that are exact, not --reported ones")
         if method in (None, AUTO) and not params and job.has_auto:
@@ -172,6 +177,8 @@ def fit(
         # a wrong parameter is told before the work
         chosen.build(job.supervision.constructor(), params, seed)
         print_job(console, job, why)
+        if isinstance(job.supervision, SeveralSupervision):
+            console.print(f"folds:       {job.supervision.about_folds(job.targets, folds)}")
         console.print(f"method:      {chosen.name} ({chosen.paper})")
         final = job.tune(chosen, params) if tune else params
         result = job.judge(

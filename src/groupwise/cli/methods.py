@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from groupwise.cli import options
-from groupwise.cli.console import Console, one_line_errors
+from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.jobs import KINDS, METHODS
 from groupwise.tables import OptionError
 
@@ -26,7 +26,9 @@ def methods(
         for one in KINDS:
             rows = [[m.name, m.paper] for m in shown if m.kind == one]
             if rows:
-                table = Console.table(f"{one}: {KINDS[one].meaning}", ["method", "from"], rows)
+                table = Console.table(
+                    f"{one}: {renamed(KINDS[one].meaning)}", ["method", "from"], rows
+                )
                 table.columns[1].justify = "left"
                 console.print(table)
         keys = ("kind", "name", "path", "paper", "max_rows", "n_classes", "needs")

@@ -19,6 +19,8 @@ __all__ = [
     "Features",
     "Folds",
     "Group",
+    "GroupWeight",
+    "Groups",
     "GroupsTable",
     "Header",
     "Ignore",
@@ -44,8 +46,10 @@ __all__ = [
     "check_folder",
     "check_overwriting",
     "inputs",
+    "labels_of",
     "parse_params",
     "parse_time",
+    "parse_weights",
     "split_names",
 ]
 
@@ -53,6 +57,7 @@ __all__ = [
 OPTION_NAMES = {
     "domain": "--domain",
     "group": "--group",
+    "group_weights": "--group-weight",
     "groups_table": "--groups-table",
     "header": "--no-header",
     "ignored": "--ignore",
@@ -115,10 +120,29 @@ Header = Annotated[
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="File that 'fit' wrote.")]
 Sql = Annotated[str | None, typer.Option("--sql", help="Query whose answer is the table.")]
 Group = Annotated[str | None, typer.Option("--group", "-g", help="Column that names the group.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        "-g",
+        help="Column that names the group. Repeated: several groupings of the same rows (precinct "
+        "and county), with a --label for each, or one of rows' labels; the first is judged and "
+        "predicted, and no known total of another reaches from training rows to judged ones.",
+    ),
+]
+GroupWeight = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group-weight", metavar="COLUMN=NUMBER", help="What a grouping weighs, of several; or 1."
+    ),
+]
 Label = Annotated[
     list[str] | None,
     typer.Option(
-        "--label", "-l", help="Column of labels; for proportions one per class (a,b,c or repeated)."
+        "--label",
+        "-l",
+        help="Column of labels; for proportions one per class (a,b,c or repeated; with several "
+        "--group, a,b,c for each).",
     ),
 ]
 Kind = Annotated[
@@ -211,6 +235,33 @@ def parse_time(text: str) -> float:
 def split_names(given: list[str] | None) -> list[str]:
     """Names that were repeated, or written with commas in one."""
     return [name.strip() for part in given or [] for name in part.split(",") if name.strip()]
+
+
+def labels_of(groups: list[str] | None, given: list[str] | None) -> list[str] | list[list[str]]:
+    """Names of columns; of several groupings a list for each."""
+    if len(groups or []) < 2:
+        return split_names(given)
+    return [split_names([part]) for part in given or []]
+
+
+def parse_weights(given: list[str] | None) -> dict[str, float]:
+    """``column=number`` options.
+
+    Examples
+    --------
+    >>> parse_weights(["county=0.5"])
+    {'county': 0.5}
+    """
+    weights = {}
+    for part in given or []:
+        name, mark, number = part.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            mark = ""
+        if not mark:
+            raise OptionError(f"--group-weight must be COLUMN=NUMBER, got {part!r}")
+    return weights
 
 
 def inputs(*tables: str | Path | list[str] | None) -> list[str | Path]:

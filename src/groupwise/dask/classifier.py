@@ -120,6 +120,8 @@ class DaskGroupBoostClassifier(ClassifierMixin, BaseDaskGroupBoost):
         """Find the classes, and how rows are read."""
         if loss.target_kind == "report":
             names = rows.y_columns or []
+            if any(isinstance(name, tuple) for name in names):
+                raise GroupDataError("ranges of three and more classes are not for Dask")
             model.classes_ = np.asarray(names) if len(names) > 2 else np.array([0, 1])
         elif rows.y_columns is not None:
             if loss.target_kind != "share":

@@ -276,6 +276,10 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
 
     def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
+        if isinstance(self.loss_, SeveralGroupings):
+            for score_row in self._staged(X):
+                yield self._score_groupings(score_row, y, groups, self.loss_)
+            return
         rows, encoded = self._checked(X, groups, about_groups=True)
         target = self._true_groups(y, encoded)
         for score_row in self.ensemble_.staged_score(rows):
@@ -300,20 +304,20 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
             :math:`\tfrac12 \sum_k |\hat t_k - t_k|` between predicted and true shares (for two
             classes, one less the mean absolute error); 1 is perfect. Reported counts: the same
             against what is reported, over the groups of which something is. Several groupings: the
-            mean of their scores, by the weights of the losses.
+            mean of the scores of those in ``groups``, by the weights of the losses.
         """
         if isinstance(self.loss_, SeveralGroupings):
-            return self._score_groupings(X, y, groups, self.loss_)
+            return self._score_groupings(self.decision_function(X), y, groups, self.loss_)
         return super().score(X, y, groups)
 
     def _score_groupings(
-        self, X: MatrixLike, y: ArrayLike, groups: Ids, loss: SeveralGroupings
+        self, score_row: NDArray[Any], y: ArrayLike, groups: Ids, loss: SeveralGroupings
     ) -> float:
-        score_row = self.decision_function(X)
-        groupings = check_groupings(groups, len(score_row), loss)
+        groupings = check_groupings(groups, len(score_row), loss, some=True)
+        losses = loss.each()
         scores, weights = [], []
-        for name, each in loss.each().items():
-            inside, encoded = groupings.rows[name], groupings.groups[name]
+        for name, encoded in groupings.groups.items():
+            inside, each = groupings.rows[name], losses[name]
             if len(inside) == 0:
                 continue
             target = self._true_groups(target_of_grouping(y, name, groupings), encoded, each)

@@ -124,6 +124,8 @@ def check_several_targets(
                 found[name] = mean_of_rows(part, encoded, target)
             else:
                 found[name] = known_codes(part, encoded, losses[name], classes)
+            if found[name].ndim == 3:
+                raise GroupDataError("ranges of three and more classes are for one grouping")
     if training:
         remember_features(estimator, X)
     y_row, columns = _side_by_side(found, groupings, losses)
@@ -138,10 +140,13 @@ def check_several_targets(
     )
 
 
-def check_groupings(groups: Any, n_rows: int, loss: SeveralGroupings) -> Groupings:
-    """The groupings of a table of ids, one for each loss and one id or gap per row."""
+def check_groupings(
+    groups: Any, n_rows: int, loss: SeveralGroupings, *, some: bool = False
+) -> Groupings:
+    """The groupings of a table, one for each loss (or for ``some``), with one id or gap per row."""
     groupings = Groupings(groups)
-    loss.check_names(groupings)
+    if not (some and set(groupings.ids) <= set(loss.losses)):
+        loss.check_names(groupings)
     if groupings.n_rows != n_rows:
         raise GroupDataError(
             f"groups must hold one line per row: got {groupings.n_rows} for {n_rows} rows"

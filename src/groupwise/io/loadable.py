@@ -38,6 +38,7 @@ OWN = {
     "groupwise.incontext.members": "Member",
     "groupwise.incontext.projections": "Projection StandardScores",
     "groupwise.inputs.rows": "CategoryColumns",
+    "groupwise.jobs.groupings": "SeveralSupervision",
     "groupwise.jobs.model": "TableModel",
     "groupwise.jobs.supervision": "Majority Measure Presence Proportions Reports Transfer",
     "groupwise.kernels.features": "LandmarkFeatures",

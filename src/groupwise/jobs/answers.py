@@ -103,7 +103,7 @@ def _group_lines(model: TableModel, predictions: Predictions, column: str | None
             )
         return lines
     lines["predicted"] = classes[predictions.code_group]
-    mark = "share" if model.supervision.kind in ("proportions", "reported") else "p"
+    mark = model.supervision.mark
     lines |= {f"{mark}_{c}": predictions.proba_group[:, k] for k, c in enumerate(model.classes)}
     return lines
 

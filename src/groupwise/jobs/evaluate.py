@@ -263,6 +263,7 @@ def _curve(model: TableModel, X: Prepared, targets: Targets) -> list[float] | No
         last = max(1, int(np.searchsorted(targets.groups.offsets, _CURVE_ROWS, side="right")) - 1)
         rows = np.flatnonzero(targets.groups.codes < last)
         X, targets = _safe_indexing(X, rows), targets.take(rows)
+    targets = model.supervision.held_out(targets)
     scores = _staged(model, "staged_score", X, targets.known, **model.supervision.ids(targets))
     return [round(1.0 - float(score), 5) for score in scores] or None
 

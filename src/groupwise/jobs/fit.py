@@ -16,8 +16,8 @@ __all__ = ["fit_table"]
 def fit_table(
     table: TableLike,
     *,
-    label: str | Sequence[str],
-    group: str | None = None,
+    label: str | Sequence[str | Sequence[str]],
+    group: str | Sequence[str] | None = None,
     groups_table: TableLike | None = None,
     sources: Sequence[TableLike] | Mapping[str, TableLike] = (),
     kind: str | None = None,
@@ -36,8 +36,9 @@ def fit_table(
         One line per row.
     label : str or sequence of str
         Column of labels; for proportions one column per class.
-    group : str, default=None
-        Column that names the group.
+    group : str or sequence of str, default=None
+        Column that names the group. Several: groupings of the same rows, with an entry of ``label``
+        for each.
     groups_table : str, Path or DataFrame, default=None
         One line per group, joined on ``group``: labels, counts, features of groups.
     sources : sequence or mapping of tables, default=()
@@ -54,9 +55,9 @@ def fit_table(
     n_jobs : int, default=None
         Processes.
     **options
-        The rest of :class:`JobOptions`: ``keep_whole``, ``measure``, ``positive``, ``reported``,
-        ``domain``, ``target_domain``, ``wanted``, ``ignored``, ``order``, ``sql``, ``header``,
-        ``seed``.
+        The rest of :class:`JobOptions`: ``group_weights``, ``keep_whole``, ``measure``,
+        ``positive``, ``reported``, ``domain``, ``target_domain``, ``wanted``, ``ignored``,
+        ``order``, ``sql``, ``header``, ``seed``.
 
     Returns
     -------

@@ -147,7 +147,7 @@ def fit_model(
 
     ``unlabelled`` are features and groups of rows without a label, for a method that uses them.
     """
-    estimator = method.build(supervision.constructor(), params, seed)
+    estimator = method.build(supervision.constructor(targets), params, seed)
     preparation, X = _prepared(features, schema, estimator)
     model = TableModel(
         supervision=supervision,

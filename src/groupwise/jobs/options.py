@@ -9,7 +9,8 @@ import pandas as pd
 
 from groupwise.groups import Groups
 from groupwise.jobs.job import Job
-from groupwise.jobs.supervision import Supervision, make_supervision
+from groupwise.jobs.kinds import make_supervision, supervision_of_groupings
+from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import get_column, ids_of
 from groupwise.tables import (
     LoadedTable,
@@ -28,7 +29,7 @@ def read_tables(
     table: TableLike,
     *,
     groups_table: TableLike | None = None,
-    group: str | None = None,
+    group: str | Sequence[str] | None = None,
     domain: str | None = None,
     sql: str | None = None,
     header: bool = True,
@@ -39,18 +40,19 @@ def read_tables(
     ----------
     table, groups_table : str, Path, DataFrame or LoadedTable
     group, domain : str, default=None
-        Columns that are ids.
+        Columns that are ids; of several groups the first joins the tables.
     sql : str, default=None
         Query whose answer is the table of rows.
     header : bool, default=True
         Whether the first line of a CSV file names the columns.
     """
-    text = [column for column in (group, domain) if column is not None]
+    groups = _listed(group)
+    text = groups + ([] if domain is None else [domain])
     rows = as_table(table, sql=sql, text=text, header=header)
     if groups_table is None:
         return rows
     lines = as_table(groups_table, name="the table of groups", text=text, header=header)
-    return join_groups(rows, lines, group)
+    return join_groups(rows, lines, groups[0] if groups else None)
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,13 @@ class JobOptions:
         Tables like ``table`` from elsewhere: its rows count, theirs may help (transfer).
     sql : str, default=None
     header : bool, default=True
-    group : str, default=None
+    group : str or sequence of str, default=None
+        Several: groupings of the same rows, the one that is judged and predicted first.
     label : str or sequence of str
+        With several groups an entry for each (a column, or a sequence of them), or one column of
+        rows' labels that all of them count.
+    group_weights : mapping of str to float, default=None
+        What groupings weigh, by their column, where there are several; 1 if not named.
     kind, measure, domain, target_domain, positive : str, default=None
     reported : str, default=None
         What was done to the counts in ``label`` before they were published, in words: see
@@ -87,8 +94,9 @@ class JobOptions:
     sources: Sequence[TableLike] | Mapping[str, TableLike] = ()
     sql: str | None = None
     header: bool = True
-    group: str | None = None
-    label: str | Sequence[str] = field(default_factory=list)
+    group: str | Sequence[str] | None = None
+    label: str | Sequence[str | Sequence[str]] = field(default_factory=list)
+    group_weights: Mapping[str, float] | None = None
     kind: str | None = None
     measure: str | None = None
     domain: str | None = None
@@ -102,15 +110,21 @@ class JobOptions:
     seed: int = 0
 
     @property
+    def groups(self) -> list[str]:
+        """Columns of ids."""
+        return _listed(self.group)
+
+    @property
     def labels(self) -> list[str]:
-        return [self.label] if isinstance(self.label, str) else list(self.label)
+        """Columns of labels, of all groupings."""
+        return [column for label in _listed(self.label) for column in _listed(label)]
 
     def read(self) -> tuple[LoadedTable, "JobOptions"]:
         """All tables as one, and the options for that one."""
         table = read_tables(
             self.table,
             groups_table=self.groups_table,
-            group=self.group,
+            group=self.groups,
             domain=None if self.sources else self.domain,
             sql=self.sql,
             header=self.header,
@@ -143,7 +157,7 @@ class JobOptions:
             tables = list(given)
         names = _different(names)
         loaded = {
-            name: read_tables(one, group=self.group, header=self.header)
+            name: read_tables(one, group=self.groups, header=self.header)
             for name, one in zip(names[1:], tables, strict=True)
         }
         if self.groups_table is not None:
@@ -155,16 +169,25 @@ class JobOptions:
         if not self.labels:
             raise OptionError("`label` is missing: which column says what is known?")
         kind, why = (self.kind, None) if self.kind else self._guess(frame, name)
-        supervision = make_supervision(
-            str(kind),
-            label=self.labels,
-            group=self.group,
-            measure=self.measure,
-            domain=self.domain,
-            target_domain=self.target_domain,
-            positive=self.positive,
-            reported=self.reported,
-        )
+        told = {
+            "measure": self.measure,
+            "domain": self.domain,
+            "target_domain": self.target_domain,
+            "positive": self.positive,
+            "reported": self.reported,
+        }
+        if len(self.groups) > 1:
+            return supervision_of_groupings(
+                str(kind),
+                groups=self.groups,
+                labels=_listed(self.label),
+                group_weights=self.group_weights,
+                **told,
+            ), why
+        if self.group_weights:
+            raise OptionError("`group_weights` are for more than one `group`")
+        group = self.groups[0] if self.groups else None
+        supervision = make_supervision(str(kind), label=self.labels, group=group, **told)
         return supervision, why
 
     def job(self) -> tuple[Job, str | None]:
@@ -189,12 +212,13 @@ class JobOptions:
             return "measure", "as a measure is given"
         if self.reported:
             return "reported", "as it is said what was done to counts"
-        if len(self.labels) > 1:
+        of_first = _listed(_listed(self.label)[0]) if len(self.groups) > 1 else self.labels
+        if len(of_first) > 1:
             return "proportions", "as there is more than one label"
-        if self.group is None:
+        if not self.groups:
             raise OptionError("`group` is missing: which column names the group?")
-        column = self.labels[0]
-        groups = Groups(ids_of(frame, self.group, name, "group"))
+        column = of_first[0]
+        groups = Groups(ids_of(frame, self.groups[0], name, "group"))
         labels = get_column(frame, column, name, "label")
         per_group = labels.groupby(groups.codes).nunique(dropna=True)
         if int(per_group.max()) <= 1:
@@ -209,6 +233,13 @@ class JobOptions:
             f"{int((per_group > 1).sum())} of {len(per_group)} groups: say `kind` measure (a score "
             "per group), proportions (only the numbers per group are used) or transfer"
         )
+
+
+def _listed(given: Any) -> list[Any]:
+    """One thing or several, as a list."""
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _table_name(given: TableLike, otherwise: str) -> str:

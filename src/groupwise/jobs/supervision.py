@@ -1,7 +1,7 @@
-"""What is known of groups: six kinds, each of which knows its columns, splits, score and words."""
+"""What is known of groups: kinds, each of which knows its columns, splits, score and words."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,16 @@ from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 
-__all__ = ["KINDS", "Reports", "Supervision", "make_supervision"]
+__all__ = [
+    "Majority",
+    "Measure",
+    "Presence",
+    "Proportions",
+    "Reports",
+    "Split",
+    "Supervision",
+    "Transfer",
+]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -63,6 +72,8 @@ class Supervision:
     counts_rows: ClassVar[bool] = False
     #: Whether a row can weigh towards its group's label.
     explains: ClassVar[bool] = True
+    #: What is predicted of a group: probabilities, or shares.
+    mark: ClassVar[str] = "p"
 
     def __post_init__(self) -> None:
         if self.group is None:
@@ -148,9 +159,13 @@ class Supervision:
         """What ``fit`` and ``score`` are given besides rows and labels."""
         return {"groups": targets.groups.names[targets.groups.codes]}
 
-    def constructor(self) -> dict[str, Any]:
+    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         """What an estimator's constructor has to know, where it takes it."""
         return {}
+
+    def held_out(self, targets: Targets) -> Targets:
+        """What is judged of rows that a model has not seen."""
+        return targets
 
     def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
         """Rows that count in a score."""
@@ -220,6 +235,7 @@ class Proportions(Supervision):
     score_name: ClassVar[str] = "1 - mean error of the groups' shares"
     error_name: ClassVar[str] = "mean error of the groups' shares"
     right_or_wrong: ClassVar[bool] = False
+    mark: ClassVar[str] = "share"
 
     def __post_init__(self) -> None:
         if self.group is None:
@@ -299,7 +315,7 @@ class Reports(Proportions):
         cut = [(train, test[np.isin(test, rows)]) for train, test in folds]
         return [(train, test) for train, test in cut if len(test)]
 
-    def constructor(self) -> dict[str, Any]:
+    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {"loss__reported": self.law()}
 
     def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
@@ -354,7 +370,7 @@ class Measure(Supervision):
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         return _plain_folds(targets, n_splits, seed)
 
-    def constructor(self) -> dict[str, Any]:
+    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {"measure": self.measure}
 
     def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
@@ -433,7 +449,7 @@ class Transfer(Supervision):
     def ids(self, targets: Targets) -> dict[str, Any]:
         return {"domains": targets.domains}
 
-    def constructor(self) -> dict[str, Any]:
+    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {"target_domain": self.target_domain}
 
     def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
@@ -441,39 +457,6 @@ class Transfer(Supervision):
 
     def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
         return targets.groups.mean((predictions.code_row == targets.y).astype(float))
-
-
-KINDS: dict[str, type[Supervision]] = {
-    kind.kind: kind for kind in (Majority, Presence, Proportions, Reports, Measure, Transfer)
-}
-
-
-def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -> Supervision:
-    """A kind of supervision from its columns; arguments that it has no use for are refused by name.
-
-    Parameters
-    ----------
-    kind : str
-        One of :data:`KINDS`.
-    label : str or sequence of str
-        Column of labels; for proportions one per class.
-    **columns
-        ``group`` and what the kind takes besides; ``None`` is the same as nothing.
-
-    Examples
-    --------
-    >>> make_supervision("presence", label="active", group="molecule", positive="yes")
-    Presence(group='molecule', label=('active',), positive='yes')
-    """
-    if kind not in KINDS:
-        raise OptionError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}")
-    chosen = KINDS[kind]
-    given = {name: value for name, value in columns.items() if value is not None}
-    useless = sorted(set(given) - {field.name for field in fields(chosen)})
-    if useless:
-        raise OptionError(f"`kind` {kind} has no use for `{useless[0]}`")
-    labels = (label,) if isinstance(label, str) else tuple(label)
-    return chosen(**{"group": None, "label": labels} | given)
 
 
 def _plain_folds(targets: Targets, n_splits: int, seed: int) -> list[Split]:

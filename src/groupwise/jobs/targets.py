@@ -22,6 +22,7 @@ from groupwise.tables import TableError
 from groupwise.tables.columns import column_kind, suggestion
 
 __all__ = [
+    "GroupingTargets",
     "Targets",
     "about_columns",
     "class_codes",
@@ -33,6 +34,43 @@ __all__ = [
     "shares_of",
     "whole_of",
 ]
+
+
+@dataclass(frozen=True)
+class GroupingTargets:
+    """What is known of rows by several groupings.
+
+    Attributes
+    ----------
+    codes : dict of str to ndarray of shape (n_rows,)
+        By the name of the grouping, the number of a row's group; -1 where it is in none.
+    y : dict of str to ndarray of shape (n_rows,) or (n_rows, n_columns)
+        What an estimator is told; anything on rows that are in no group.
+    of_rows : bool
+        Whether ``y`` are labels of the rows, which are counted anew for some of a group's rows;
+        what is known of a group as a whole says nothing of some of its rows.
+    """
+
+    codes: dict[str, NDArray[np.intp]]
+    y: dict[str, NDArray[Any]]
+    of_rows: bool
+
+    def take(self, rows: NDArray[np.intp]) -> "GroupingTargets":
+        """The same for some of the rows: groups that are not whole are left out."""
+        codes = {name: code[rows] for name, code in self.codes.items()}
+        if not self.of_rows:
+            codes = {name: _whole_only(part, self.codes[name]) for name, part in codes.items()}
+        return GroupingTargets(codes, {name: y[rows] for name, y in self.y.items()}, self.of_rows)
+
+    def ids(self) -> dict[str, NDArray[np.float64]]:
+        """What an estimator is given as ``groups``."""
+        return {name: np.where(code < 0, np.nan, code) for name, code in self.codes.items()}
+
+
+def _whole_only(part: NDArray[np.intp], code: NDArray[np.intp]) -> NDArray[np.intp]:
+    n = code.max(initial=0) + 1
+    lost = np.bincount(part[part >= 0], minlength=n) < np.bincount(code[code >= 0], minlength=n)
+    return np.where((part >= 0) & ~lost[part], part, -1)
 
 
 @dataclass(frozen=True)
@@ -52,6 +90,8 @@ class Targets:
         Coarser ids that no fold divides.
     told : ndarray of shape (n_rows, n_columns), default=None
         Reports that ``y`` was made of, where a method learns from these.
+    groupings : GroupingTargets, default=None
+        What a method learns from, where rows are in several groupings.
     """
 
     y: NDArray[Any]
@@ -60,10 +100,13 @@ class Targets:
     domains: NDArray[Any] | None = None
     whole: NDArray[Any] | None = None
     told: NDArray[Any] | None = None
+    groupings: GroupingTargets | None = None
 
     @property
-    def known(self) -> NDArray[Any]:
+    def known(self) -> Any:
         """What an estimator is given as ``y``."""
+        if self.groupings is not None:
+            return self.groupings.y
         return self.y if self.told is None else self.told
 
     def whole_of_groups(self) -> list[str] | None:
@@ -79,6 +122,7 @@ class Targets:
             None if self.domains is None else self.domains[rows],
             None if self.whole is None else self.whole[rows],
             None if self.told is None else self.told[rows],
+            None if self.groupings is None else self.groupings.take(rows),
         )
 
 

@@ -40,11 +40,12 @@ class ReportedCountLoss(GroupLoss, name="reported_counts"):
     :class:`~groupwise.losses.CountLikelihoodLoss`.
 
     Three and more classes: ``y`` is a table with a report of each class, missing where the class
-    was not reported in that group. Each class against the rest is a count as above, with the
-    softmax probability of the class, and the loss is half the sum over classes: a composite
-    likelihood, whose terms are each the likelihood of what is reported of one class (Varin, Reid
-    and Firth 2011). Half, as with two classes each would say the same. A group of one row gives
-    logistic regressions of each class against the rest, on softmax scores.
+    was not reported in that group; of ranges its columns have two levels, the class and its two
+    ends (or it is an array of shape (n_rows, n_classes, 2)). Each class against the rest is a count
+    as above, with the softmax probability of the class, and the loss is half the sum over classes:
+    a composite likelihood, whose terms are each the likelihood of what is reported of one class
+    (Varin, Reid and Firth 2011). Half, as with two classes each would say the same. A group of one
+    row gives logistic regressions of each class against the rest, on softmax scores.
 
     Parameters
     ----------
@@ -136,6 +137,8 @@ class ReportedCountLoss(GroupLoss, name="reported_counts"):
     def shares(self, target_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
         """Shares of the classes, from the middles of the reports; NaN where nothing is reported."""
         size = (self.reported or Reported()).all_rows(groups.sizes)
+        if target_group.ndim == 3:
+            target_group = target_group.mean(axis=2)
         if target_group.shape[1] > 2:
             return np.clip(target_group / size[:, None], 0.0, 1.0)
         share = np.clip(target_group.mean(axis=1) / size, 0.0, 1.0)
@@ -149,7 +152,12 @@ def _by_class(target_group: NDArray[Any], n_classes: int) -> list[NDArray[Any]]:
     """The ends of what is reported, of the second of two classes or of each."""
     if n_classes == 2:
         return [target_group.T]
-    return [np.array([told, told]) for told in target_group.T]
+    return list(_ends(target_group).transpose(1, 2, 0))
+
+
+def _ends(target_group: NDArray[Any]) -> NDArray[Any]:
+    """Of each class, (n_groups, n_classes, 2): a number is a range with equal ends."""
+    return target_group if target_group.ndim == 3 else np.stack([target_group] * 2, axis=-1)
 
 
 class _ReportedCounts(BoundLoss):
@@ -310,10 +318,9 @@ class _ReportedClasses(BoundLoss):
         super().__init__(groups, weight_row)
         runs = Groups.of_sizes(self.layout.sizes.astype(np.intp))
         weight = None if weight_row is None else self.layout.to_sorted(weight_row)
-        told = report_group[self.layout.group_codes]
+        told = _ends(report_group[self.layout.group_codes])
         self.classes = [
-            _ReportedCounts(np.column_stack([each, each]), runs, weight, reported)
-            for each in told.T
+            _ReportedCounts(each, runs, weight, reported) for each in told.swapaxes(0, 1)
         ]
 
     def connect(self, communicator: Communicator) -> BoundLoss:
