@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 import groupwise.io.model_file as model_file
-from groupwise import NaiveGroupClassifier, SBoostClassifier
+from groupwise import GroupBoostClassifier, NaiveGroupClassifier, SBoostClassifier
 from groupwise.io import (
     ModelFileError,
     load_model,
@@ -109,3 +109,14 @@ def test_a_model_file_loads_no_library_that_the_model_does_not_need(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_keys_that_skops_would_change_are_refused(tmp_path):
+    """It keeps keys as text, and the text of False is true: {False: 1} would come back empty."""
+    X, y = np.eye(4), np.array([True, True, False, False])
+    model = GroupBoostClassifier(class_weight={False: 1.0, True: 3.0}).fit(
+        X, y, groups=[0, 1, 2, 3]
+    )
+    with pytest.raises(ModelFileError, match=r"keys of a dictionary cannot be made by .*bool"):
+        save_model(model, tmp_path / "m.skops")
+    assert not (tmp_path / "m.skops").exists()

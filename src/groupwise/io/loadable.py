@@ -237,8 +237,12 @@ def names_of(table: dict[str, str]) -> frozenset[str]:
     )
 
 
-#: What the keys of a stored dictionary may be made with.
-KEY_TYPES = names_of({"builtins": "bool float int str", "numpy": _NUMBERS})
+#: What the keys of a stored dictionary may be made with. No truth values: skops keeps keys as text
+#: and would make True of "false".
+KEY_TYPES = names_of({"builtins": "float int str", "numpy": _NUMBERS}) - {
+    "numpy.bool",
+    "numpy.bool_",
+}
 
 #: What may stand behind a stored ``numpy.random.Generator``.
 BIT_GENERATORS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
