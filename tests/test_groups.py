@@ -201,3 +201,13 @@ def test_ids_without_an_order_are_sorted_as_they_are_written():
     ids = np.array([2j, 1j, 2j], dtype=object)
     assert Groups(ids).names.tolist() == [1j, 2j]
     assert Groups(ids[::-1]).names.tolist() == [1j, 2j]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_numbers_in_order_are_numbers_in_any_order(kind):
+    ids = np.array([2, 2, 5, 7, 7, 7], kind)
+    order = np.array([3, 0, 5, 2, 1, 4])
+    sorted_, mixed = Groups(ids), Groups(ids[order])
+    assert sorted_.names.tolist() == mixed.names.tolist() == [2, 5, 7]
+    assert sorted_.names.dtype == mixed.names.dtype == kind
+    assert sorted_.codes.tolist() == [0, 0, 1, 2, 2, 2] == mixed.codes[np.argsort(order)].tolist()

@@ -406,7 +406,11 @@ def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Hash the ids, then sort the few distinct ones."""
+    """Hash the ids, then sort the few distinct ones; numbers in order are counted up."""
+    if values.dtype.kind in "iu" and len(values) and (values[1:] >= values[:-1]).all():
+        starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
+        sizes = np.diff(starts, append=len(values))
+        return values[starts], np.repeat(np.arange(len(starts)), sizes)
     try:
         codes, names = pd.factorize(values)
     except TypeError as error:

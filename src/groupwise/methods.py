@@ -36,6 +36,9 @@ class Method:
         The small search of ``groupwise compare``, on whole groups of the training rows.
     max_rows : int, default=None
         Above this many rows the method is left out of comparisons.
+    max_features : int, default=None
+        Above this many columns the automatic choice leaves it out: it reads some of them, at many
+        times the cost.
     n_classes : int, default=None
         The most classes it takes; ``None``: any number.
     measures : frozenset of str, default=None
@@ -55,13 +58,21 @@ class Method:
     params: dict[str, Any] = field(default_factory=dict)
     search: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     max_rows: int | None = None
+    max_features: int | None = None
     n_classes: int | None = None
     measures: frozenset[str] | None = None
     needs: str | None = None
     explains: bool = True
     uses_unlabelled: bool = False
 
-    def reason_against(self, n_rows: int, n_classes: int, measure: str | None = None) -> str | None:
+    def reason_against(
+        self,
+        n_rows: int,
+        n_classes: int,
+        measure: str | None = None,
+        *,
+        n_features: int = 0,
+    ) -> str | None:
         """Why it cannot be used here, or ``None``."""
         if self.needs is not None and importlib.util.find_spec(self.needs) is None:
             return f"needs {self.needs}, which is not installed"
@@ -71,6 +82,8 @@ class Method:
             return f"is for the measures {', '.join(sorted(self.measures))}, not {measure}"
         if self.max_rows is not None and n_rows > self.max_rows:
             return f"is for up to {self.max_rows:,} rows, there are {n_rows:,}"
+        if self.max_features is not None and n_features > self.max_features:
+            return f"reads at most {self.max_features} columns at once, there are {n_features}"
         return None
 
     def build(self, fixed: dict[str, Any], params: dict[str, Any], seed: int) -> Any:
@@ -156,7 +169,8 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
-    Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000, uses_unlabelled=True),
+    Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000, max_features=48,
+           uses_unlabelled=True),
     Method("majority", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
     Method("majority", "fisher-vectors", "groupwise.presence:FisherVectorClassifier",
            "Wei, Wu and Zhou 2014", n_classes=2, max_rows=200_000, explains=False),
@@ -213,7 +227,7 @@ METHODS: tuple[Method, ...] = (
            "baseline: rows get their group's label, one positive row makes a group positive",
            {"rule": "any"}, n_classes=2),
     Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000,
-           uses_unlabelled=True),
+           max_features=48, uses_unlabelled=True),
     Method("presence", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
     Method("presence", "network", _NETS, "networks on the noisy-or of rows",
            _network("NoisyOrLoss"), n_classes=2, needs="torch", max_rows=20_000),
@@ -255,7 +269,7 @@ METHODS: tuple[Method, ...] = (
     Method("proportions", "network", _NETS, "networks on the likelihood of the counts",
            _network("CountLikelihoodLoss"), needs="torch", max_rows=20_000),
     Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
-           max_rows=5000, uses_unlabelled=True),
+           max_rows=5000, max_features=48, uses_unlabelled=True),
     Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
            _ON_MEANS),
     Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",

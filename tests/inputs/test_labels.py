@@ -9,6 +9,7 @@ from sklearn.exceptions import DataConversionWarning
 from groupwise import Groups, SBoostClassifier
 from groupwise.exceptions import GroupDataError
 from groupwise.inputs import check_groups, split_column
+from groupwise.inputs.labels import distinct_labels
 
 
 def model(**options):
@@ -116,3 +117,19 @@ def test_a_table_of_labels_with_equal_names(sessions):
     table = pd.DataFrame(np.zeros((len(sessions.y), 2)), columns=["a", "a"])
     with pytest.raises(GroupDataError, match="y has 2 columns named 'a'"):
         model().fit(sessions.X, table, groups=sessions.groups)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, bool])
+def test_whole_numbers_are_the_classes_of_numpy(kind):
+    labels = np.array([0, 7, 1, 7, 0, 3, 1, 0, 7, 3, 0, 1], np.int64).astype(kind)
+    classes, codes = distinct_labels(labels, Groups(np.arange(len(labels))))
+    expected = np.unique(labels, return_inverse=True)
+    assert classes.tolist() == expected[0].tolist() and classes.dtype == kind
+    assert codes.tolist() == expected[1].tolist()
+
+
+def test_nearly_as_many_classes_as_rows_warn():
+    labels = np.append(np.arange(29), 0)
+    with pytest.warns(UserWarning, match="greater than 50%"):
+        classes, _ = distinct_labels(labels, Groups(np.arange(30)))
+    assert len(classes) == 29

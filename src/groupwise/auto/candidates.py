@@ -37,8 +37,6 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 }
 # Slow, and never among the best on the sets that the rule was chosen on.
 _LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}
-# Columns that a method was made for; of more it reads some, at many times the cost.
-_MOST_FEATURES = {"in-context": 48}
 # Their point is rows without a label, which the automatic choice is not given.
 _FOR_UNLABELLED = {"transfer": ("importance", "transductive-svm")}
 _NUMBERS = (
@@ -133,13 +131,11 @@ def first_candidates(
         Methods that do not apply, with the reason.
     """
     methods = _methods(kind)
-    reasons = {m.name: m.reason_against(n_rows, n_classes, measure) for m in methods.values()}
-    reasons |= dict.fromkeys(_LEFT_OUT.get(kind, ()), "slow, and never among the best")
-    reasons |= {
-        name: f"reads at most {most} columns at once, the table has {n_features}"
-        for name, most in _MOST_FEATURES.items()
-        if name in methods and n_features > most
+    reasons = {
+        m.name: m.reason_against(n_rows, n_classes, measure, n_features=n_features)
+        for m in methods.values()
     }
+    reasons |= dict.fromkeys(_LEFT_OUT.get(kind, ()), "slow, and never among the best")
     reasons |= dict.fromkeys(_FOR_UNLABELLED.get(kind, ()), "for rows without a label")
     not_tried = {name: reason for name, reason in reasons.items() if reason is not None}
     free = [method for name, method in methods.items() if name not in not_tried]

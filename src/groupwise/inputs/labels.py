@@ -122,6 +122,10 @@ def distinct_labels(labels: NDArray[Any], groups: Groups) -> tuple[NDArray[Any],
     """The classes, sorted, and the code of each row's; labels of no class are refused."""
     refuse_missing(labels, groups)
     assert_all_finite(labels, input_name="y")
+    if labels.dtype.kind in "biu":  # hashed: several times quicker than sorted
+        codes, classes = pd.factorize(labels, sort=True)
+        if 2 * len(classes) <= len(labels):  # else scikit-learn warns that these may be no classes
+            return classes, codes
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:

@@ -63,8 +63,11 @@ class SessionLoss:
         """The logarithm of the loss, and D scaled to sum to one."""
         margin = self._layout.to_sorted(np.asarray(margin_row))
         weight = np.empty(len(margin))
-        log_value = _session_weights(lambda rows: -margin[rows], self._layout, self.gamma, weight)
-        return log_value, self._layout.from_sorted(weight)
+        layout = self._layout
+        log_value, scales = _session_terms(lambda rows: -margin[rows], layout, self.gamma, weight)
+        for block, scale in zip(layout.blocks, scales, strict=True):
+            weight[block.rows] *= scale
+        return log_value, layout.from_sorted(weight)
 
 
 class MajorityLoss(GroupLoss, name="majority"):
@@ -145,13 +148,12 @@ class _Exponential(BoundLoss):
             None if weight_row is None else self.layout.to_sorted(np.asarray(weight_row))
         )
 
-    def _weigh(self, score: NDArray[Any], out: NDArray[Any], total: float) -> float:
-        return _session_weights(
+    def _terms(self, score: NDArray[Any], out: NDArray[Any]) -> tuple[float, list[float]]:
+        return _session_terms(
             lambda rows: self._exponents(score, rows),
             self.layout,
             self.gamma,
             out,
-            total=total,
             weight_row=self._weight_row,
             part_row=self.part_row,
             communicator=self.communicator,
@@ -162,7 +164,7 @@ class _Exponential(BoundLoss):
         """The rows' own part of the exponents, in a fresh array."""
 
     def _value(self, score: NDArray[Any]) -> float:
-        log_value = self._weigh(score, np.empty_like(score), 1.0)
+        log_value, _ = self._terms(score, np.empty_like(score))
         n_pairs = self.total_weight * (self.n_classes - 1)
         return self.total_weight * (log_value - np.log(n_pairs))
 
@@ -184,9 +186,13 @@ class _TwoClasses(_Exponential):
     def _derivatives(
         self, score: NDArray[Any], dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        curvature = np.empty(score.shape, dtype)
-        self._weigh(score, curvature, 0.25 * self.total_weight)
-        return curvature * self._minus_two_y, curvature
+        gradient, curvature = np.empty(score.shape, dtype), np.empty(score.shape, dtype)
+        _, scales = self._terms(score, curvature)
+        for block, scale in zip(self.layout.blocks, scales, strict=True):
+            weight = curvature[block.rows]
+            weight *= 0.25 * self.total_weight * scale
+            np.multiply(weight, self._minus_two_y[block.rows], out=gradient[block.rows])
+        return gradient, curvature
 
 
 class _Pairs(_Exponential):
@@ -210,7 +216,9 @@ class _Pairs(_Exponential):
         self, score: NDArray[Any], dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         gradient = np.empty(score.shape, dtype)
-        self._weigh(score, gradient, 0.5 * self.total_weight)
+        _, scales = self._terms(score, gradient)
+        for block, scale in zip(self.layout.blocks, scales, strict=True):
+            gradient[:, block.rows] *= 0.5 * self.total_weight * scale
         np.put_along_axis(gradient, self._y_row, 0.0, axis=0)
         curvature = gradient.copy()
         own = gradient.sum(axis=0, keepdims=True)
@@ -219,17 +227,16 @@ class _Pairs(_Exponential):
         return gradient, curvature
 
 
-def _session_weights(
+def _session_terms(
     exponent: Callable[[slice], NDArray[Any]],
     layout: GroupedLayout,
     gamma: float,
     out: NDArray[Any],
     *,
-    total: float = 1.0,
     weight_row: NDArray[Any] | None = None,
     part_row: NDArray[Any] | None = None,
     communicator: Communicator | None = None,
-) -> float:
+) -> tuple[float, list[float]]:
     r"""Weights of rows under the exponential loss with a session term.
 
     With :math:`a_{ij}` the exponent of row j of group i and :math:`\bar a_i` its mean,
@@ -237,8 +244,8 @@ def _session_weights(
     .. math:: L = \sum_{ij} w_{ij} e^{a_{ij} + \gamma \bar a_i}, \qquad
               \hat D_{ij} = \frac{1}{(1 + \gamma) L} \frac{\partial L}{\partial a_{ij}} ,
 
-    which sum to one. Block by block, relative to the largest exponent of the block, and put on one
-    scale at the end: nothing overflows, and a weight of zero is one below the smallest float.
+    which sum to one. Block by block, relative to the largest exponent of the block: nothing
+    overflows, and a weight of zero is one below the smallest float.
 
     Parameters
     ----------
@@ -247,8 +254,7 @@ def _session_weights(
     layout : GroupedLayout
     gamma : float
     out : ndarray of shape (n_rows,) or (k, n_rows)
-        Receives ``total`` times the weights.
-    total : float, default=1.0
+        Receives the weights, each block of ``layout`` on a scale of its own.
     weight_row, part_row : ndarray of shape (n_rows,), default=None
         Weight of each row, and its weight relative to its group's mean.
     communicator : Communicator, default=None
@@ -259,6 +265,8 @@ def _session_weights(
     -------
     log_value : float
         The logarithm of L.
+    scales : list of float
+        What makes the weights of each block those that sum to one.
     """
     tops, sums = [], []
     for block in layout.blocks:
@@ -268,25 +276,21 @@ def _session_weights(
         mean = groups.mean(term if part is None else term * part)
         groups.add(term, gamma * mean)
         top = float(term.max())
-        term -= top
         # in single precision the sum is off by less than its own rounding: the largest term is 1
-        term = term.astype(out.dtype, copy=False)
-        np.exp(term, out=term)
+        weight = np.subtract(term, top, out=out[..., rows], casting="same_kind")
+        np.exp(weight, out=weight)
         if weight_row is not None:
-            term *= weight_row[rows]
+            weight *= weight_row[rows]
         tops.append(top)
-        by_group = groups.sum(term)
+        by_group = groups.sum(weight)
         sums.append(float(by_group.sum()))
         shared = gamma * by_group / groups.sizes
         if part is None:
-            groups.add(term, shared)
+            groups.add(weight, shared)
         else:
-            term += groups.spread(shared, term.dtype) * part
-        out[..., rows] = term
+            weight += groups.spread(shared, weight.dtype) * part
     communicator = LocalOnly() if communicator is None else communicator
     highest = communicator.allreduce_max(max(tops))
     relative = np.exp(np.array(tops) - highest)
     value = communicator.allreduce_sum(float(relative @ np.array(sums)))
-    for block, factor in zip(layout.blocks, relative, strict=True):
-        out[..., block.rows] *= float(factor) * total / ((1.0 + gamma) * value)
-    return float(np.log(value)) + highest
+    return float(np.log(value)) + highest, (relative / ((1.0 + gamma) * value)).tolist()

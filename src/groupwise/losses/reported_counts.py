@@ -9,6 +9,7 @@ from scipy.special import expit, logsumexp
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.losses.base import BoundLoss, GroupLoss, RowWeights, TargetKind
+from groupwise.losses.count_chunks import Places, posterior_chunks
 from groupwise.losses.layout import Communicator
 from groupwise.losses.logistic import (
     exp_limit,
@@ -17,7 +18,7 @@ from groupwise.losses.logistic import (
     sigmoid,
     softplus,
 )
-from groupwise.losses.poisson_binomial import LARGEST_EXACT, Places, posterior_chunks
+from groupwise.losses.poisson_binomial import LARGEST_EXACT
 from groupwise.losses.reported import Reported
 from groupwise.losses.tilting import tilt
 from groupwise.rules import Rule

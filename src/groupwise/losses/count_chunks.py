@@ -1,0 +1,345 @@
+"""Small groups worked on together: what rows are expected to be, given what is known of a count.
+
+Groups of up to 128 rows, of like size, in tables of one column per group: dynamic programs over the
+rows, forward and backward, exact.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise.losses.layout import GroupedLayout
+from groupwise.losses.logistic import exp_limit
+
+__all__ = ["CountChunk", "Places", "PosteriorChunk", "count_chunks", "posterior_chunks"]
+
+_PADDED = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128])
+_CHUNK = 1_048_576  # numbers held at once by the dynamic program
+_LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its while
+
+
+@dataclass(frozen=True)
+class CountChunk:
+    """Groups of like size and count, of whose rows the rarer kind is counted.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n,)
+    rows : ndarray of shape (padded size, n)
+        A group's rows; where it has fewer, ``real`` is false and the row is any.
+    real : ndarray of shape (padded size, n), or None
+        ``None`` where all rows are real.
+    count : ndarray of shape (n,)
+        Of the rarer kind.
+    rare : ndarray of shape (n,)
+        1 where positives are the rarer kind, 0 where negatives are.
+    """
+
+    groups: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    real: NDArray[np.bool_] | None
+    count: NDArray[np.intp]
+    rare: NDArray[np.float64]
+
+    def log_range(self, largest: float) -> float:
+        """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
+        return float(self.count.max()) * largest + len(self.rows) * np.log(2.0)
+
+    def expect(self, score: NDArray[Any]) -> NDArray[Any]:
+        """The expectations of the rows given the counts, for scores that are moderate.
+
+        As :meth:`condition`, with odds in place of probabilities (a common factor of the group goes
+        out) and only those counts t of the first j rows from which the group's can be reached.
+        """
+        odds = _odds(score, self)
+        back = np.zeros((int(self.count.max()) + 1, odds.shape[1]), odds.dtype)
+        back[self.count, np.arange(odds.shape[1])] = 1.0
+        return _expect(odds, back, int(self.count.min()), self.rare)
+
+    def condition(self, proba: NDArray[Any]) -> NDArray[Any]:
+        """Replace ``proba`` of the rows by their expectations given the counts; log P(count).
+
+        ``ahead[j, t]`` is the probability that the first j rows hold t of the rarer kind,
+        ``back[t]`` that the rows from j on supply what is then missing; t beyond the count matters
+        to neither. A row that is padding is never of that kind and changes nothing.
+        """
+        sign, other = 2.0 * self.rare - 1.0, 1.0 - self.rare
+        p = proba[self.rows]
+        p *= sign
+        p += other
+        if self.real is not None:
+            p *= self.real
+        q = 1.0 - p
+        padded, n_groups = p.shape
+        ahead = np.zeros((padded, int(self.count.max()) + 1, n_groups))
+        ahead[0, 0] = 1.0
+        for j in range(padded - 1):
+            np.multiply(ahead[j], q[j], out=ahead[j + 1])
+            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
+        back = np.zeros(ahead.shape[1:])
+        back[self.count, np.arange(n_groups)] = 1.0
+        for j in range(padded - 1, -1, -1):
+            supplied = back[1:] * p[j]
+            back *= q[j]
+            back[:-1] += supplied
+            supplied *= ahead[j, :-1]
+            np.add.reduce(supplied, axis=0, out=p[j])
+        p /= back[0]
+        p -= other
+        p *= sign
+        if self.real is None:
+            proba[self.rows] = p
+        else:
+            proba[self.rows[self.real]] = p[self.real]
+        return np.log(back[0])
+
+
+@dataclass(frozen=True)
+class PosteriorChunk:
+    """Groups of like size of whose count a likelihood is known, not the count itself.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n,)
+    rows : ndarray of shape (padded size, n)
+        A group's rows; where it has fewer, ``real`` is false and the row is any.
+    real : ndarray of shape (padded size, n), or None
+        ``None`` where all rows are real.
+    rare : ndarray of shape (n,)
+        1 where positives are counted in ``likelihood``, 0 where negatives are: those of which there
+        can be fewer.
+    likelihood : ndarray of shape (most + 1, n)
+        Of each count up to the most that is possible; the largest of a group's is 1.
+    least : int
+        The smallest count that is possible in a group.
+    """
+
+    groups: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    real: NDArray[np.bool_] | None
+    rare: NDArray[np.float64]
+    likelihood: NDArray[np.float32]
+    least: int
+
+    def log_range(self, largest: float) -> float:
+        """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
+        return (len(self.likelihood) - 1.0) * largest + len(self.rows) * np.log(2.0)
+
+    def expect(self, score: NDArray[Any]) -> NDArray[Any]:
+        """The expectations of the rows given the likelihoods, for scores that are moderate.
+
+        As with known counts; the backward vectors start from the likelihoods.
+        """
+        odds = _odds(score, self)
+        return _expect(odds, self.likelihood.astype(odds.dtype), self.least, self.rare)
+
+    def condition(
+        self, proba: NDArray[Any], weight: NDArray[Any], firsts: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        """Replace ``proba`` of the rows by their expectations given the likelihoods.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_rows,)
+        weight : ndarray
+            The likelihood of each group's counts from 0 to its size, group after group.
+        firsts : ndarray of shape (n_groups,)
+            Where a group's likelihoods begin.
+
+        Returns
+        -------
+        log_likely : ndarray of shape (n,)
+            Logarithm of the sum over counts of their probability times their likelihood.
+        """
+        real = np.ones(self.rows.shape, bool) if self.real is None else self.real
+        p = proba[self.rows] * real
+        q = 1.0 - p
+        padded, n_groups = p.shape
+        ahead = np.zeros((padded, padded + 1, n_groups))
+        ahead[0, 0] = 1.0
+        for j in range(padded - 1):
+            np.multiply(ahead[j], q[j], out=ahead[j + 1])
+            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
+        size = real.sum(axis=0)
+        count = np.arange(padded + 1)[:, None]
+        back = np.where(count <= size, weight[firsts[self.groups] + np.minimum(count, size)], 0.0)
+        for j in range(padded - 1, -1, -1):
+            supplied = back[1:] * p[j]
+            back *= q[j]
+            back[:-1] += supplied
+            supplied *= ahead[j, :-1]
+            np.add.reduce(supplied, axis=0, out=p[j])
+        p /= back[0]
+        proba[self.rows[real]] = p[real]
+        return np.log(back[0])
+
+
+def _odds(score: NDArray[Any], chunk: "CountChunk | PosteriorChunk") -> NDArray[Any]:
+    """Odds of the rarer kind, 0 where a row is none; in double where single would not do."""
+    odds = score.take(chunk.rows, mode="clip")  # "raise" checks indices that are known to be good
+    odds *= (2.0 * chunk.rare - 1.0).astype(odds.dtype)
+    largest = max(float(odds.max()), -float(odds.min()))
+    if chunk.log_range(largest) > exp_limit(odds.dtype):
+        odds = odds.astype(np.float64)
+    np.exp(odds, out=odds)
+    if chunk.real is not None:
+        odds *= chunk.real
+    return odds
+
+
+def _expect(odds: NDArray[Any], back: NDArray[Any], least: int, rare: NDArray[Any]) -> NDArray[Any]:
+    """Odds (padded size, n) made expectations of positives; ``back`` (most + 1, n) is used up.
+
+    ``ahead[j, t]`` is the sum over sets of t of the first j rows of the products of their odds,
+    ``back[t]`` what the rows from j on can add to t; only those t are kept from which a count that
+    is possible can be reached.
+    """
+    (padded, n_groups), most = odds.shape, len(back) - 1
+    low = [max(0, least - (padded - j)) for j in range(padded)]
+    high = [min(most, j) for j in range(padded)]
+    ahead = np.empty((padded, most + 1, n_groups), odds.dtype)
+    ahead[:, 0] = 1.0
+    room = np.empty((most + 1, n_groups), odds.dtype)
+    for j in range(padded - 1):
+        now, after = ahead[j], ahead[j + 1]
+        first, last = max(low[j + 1], 1), high[j + 1]
+        np.multiply(now[first - 1 : last], odds[j], out=after[first : last + 1])
+        old = min(last, high[j])
+        after[first : old + 1] += now[first : old + 1]
+    for j in range(padded - 1, -1, -1):
+        first, end = low[j], min(high[j], most - 1) + 1
+        supplied = room[: end - first]
+        np.multiply(back[first + 1 : end + 1], odds[j], out=supplied)
+        back[first:end] += supplied
+        supplied *= ahead[j, first:end]
+        np.add.reduce(supplied, axis=0, out=odds[j])
+    np.reciprocal(back[0], out=back[0])
+    odds *= (2.0 * rare - 1.0).astype(odds.dtype) * back[0]
+    if not rare.all():
+        odds += (1.0 - rare).astype(odds.dtype)
+    return odds
+
+
+class Places:
+    """Where in the tables of chunks, put behind each other, the rows are found.
+
+    One look-up of all rows is several times quicker than writing each chunk's rows.
+
+    Parameters
+    ----------
+    chunks : sequence
+    n_rows : int
+
+    Attributes
+    ----------
+    of_row : ndarray of shape (n_rows,)
+        The first of two places behind all tables, which hold 0 and 1, for rows of no chunk.
+    outside : ndarray
+        Rows of no chunk.
+    """
+
+    def __init__(self, chunks: "Sequence[CountChunk | PosteriorChunk]", n_rows: int):
+        self.size = sum(chunk.rows.size for chunk in chunks)
+        self.of_row = np.full(n_rows, self.size, np.intp)
+        first = 0
+        for chunk in chunks:
+            real = np.ones(chunk.rows.shape, bool) if chunk.real is None else chunk.real
+            self.of_row[chunk.rows[real]] = first + np.flatnonzero(real)
+            first += chunk.rows.size
+        self.outside = np.flatnonzero(self.of_row == self.size)
+
+    def expectation(
+        self, score: NDArray[Any], chunks: "Sequence[CountChunk | PosteriorChunk]"
+    ) -> NDArray[Any]:
+        """Of all rows, as the chunks find them; 0 or 1 by ``of_row`` for the others."""
+        tables = np.empty(self.size + 2, score.dtype)
+        tables[self.size :] = 0.0, 1.0
+        first = 0
+        for chunk in chunks:
+            last = first + chunk.rows.size
+            tables[first:last].reshape(chunk.rows.shape)[:] = chunk.expect(score)
+            first = last
+        return tables.take(self.of_row, mode="clip")
+
+
+def posterior_chunks(
+    groups: NDArray[np.intp],
+    layout: GroupedLayout,
+    log_likelihood: NDArray[Any],
+    firsts: NDArray[np.intp],
+) -> Iterator[PosteriorChunk]:
+    """Groups of like size, of at most 128 rows, and like most counts, not too many at once.
+
+    Parameters
+    ----------
+    groups : ndarray
+        Positions in the layout.
+    layout : GroupedLayout
+    log_likelihood : ndarray
+        Of each group's counts from 0 to its size, group after group.
+    firsts : ndarray of shape (n_groups,)
+        Where a group's begin.
+    """
+    size = layout.sizes[groups].astype(np.intp)
+    sizes = np.concatenate([[1], _PADDED])
+    kind = np.searchsorted(sizes, size)
+    for label in np.unique(kind):
+        padded = int(sizes[label])
+        members = np.flatnonzero(kind == label)
+        count = np.arange(padded + 1)[:, None]
+        place = firsts[groups[members]] + np.minimum(count, size[members])
+        likely = np.where(count <= size[members], log_likelihood[place], -np.inf)
+        likely = np.exp(likely - likely.max(axis=0)).astype(np.float32)
+        first, last = _ends(likely)
+        rare = size[members] - first >= last
+        likely[:, ~rare] = _turned(likely[:, ~rare], size[members][~rare])
+        first, last = _ends(likely)
+        order = np.argsort(last, kind="stable")
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        for part in np.array_split(order, -(-len(order) // at_once)):
+            position, chosen = np.arange(padded)[:, None], members[part]
+            real = position < size[chosen]
+            yield PosteriorChunk(
+                groups[chosen],
+                layout.starts[groups[chosen]] + np.where(real, position, 0),
+                None if real.all() else real,
+                rare[part].astype(float),
+                np.ascontiguousarray(likely[: int(last[part].max()) + 1, part]),
+                int(first[part].min()),
+            )
+
+
+def _ends(likely: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The smallest and the largest count that is possible, of each group."""
+    possible = likely > 0.0
+    return possible.argmax(axis=0), len(likely) - 1 - possible[::-1].argmax(axis=0)
+
+
+def _turned(likely: NDArray[Any], size: NDArray[np.intp]) -> NDArray[Any]:
+    """Likelihoods of the number of negatives from those of the number of positives."""
+    count = np.arange(len(likely))[:, None]
+    other = np.take_along_axis(likely, np.maximum(size - count, 0), axis=0)
+    return np.where(count <= size, other, 0.0)
+
+
+def count_chunks(
+    groups: NDArray[np.intp], count_group: NDArray[Any], layout: GroupedLayout
+) -> Iterator[CountChunk]:
+    """Groups of like size and count, not too many at once."""
+    size = layout.sizes[groups]
+    fewer = np.minimum(count_group[groups], size - count_group[groups]).astype(np.intp)
+    kind = np.searchsorted(_PADDED, size)
+    for label in np.unique(kind):
+        padded = int(_PADDED[label])
+        members = np.flatnonzero(kind == label)
+        members = members[np.argsort(fewer[members], kind="stable")]
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        for part in np.array_split(members, -(-len(members) // at_once)):
+            position = np.arange(padded)[:, None]
+            real = position < size[part]
+            rows = layout.starts[groups[part]] + np.where(real, position, 0)
+            rare = (fewer[part] == count_group[groups[part]]).astype(float)
+            yield CountChunk(groups[part], rows, None if real.all() else real, fewer[part], rare)
