@@ -337,10 +337,12 @@ def _needed(measures: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(measures: pd.DataFrame) -> pd.DataFrame:
-    columns = ["transduction", "with counts", "induction"]
-    table = 100 * measures.groupby(["set", "method"], sort=False)[columns].mean()
-    table["norm of error"] = measures.groupby(["set", "method"], sort=False)["norm"].mean()
-    table = table.round(2)
+    """Means over the cells, each counted once however many draws it has."""
+    columns = ["transduction", "with counts", "induction", "norm"]
+    cells = measures.groupby(["set", "method", "n_b", "r"], sort=False)[columns].mean()
+    table = cells.groupby(level=[0, 1], sort=False).mean()
+    table[columns[:3]] *= 100
+    table = table.rename(columns={"norm": "norm of error"}).round(2)
     for what in ("transduction", "induction"):
         table[f"{what} s.e."] = _summary_error(measures, what)
     return table.loc[list(dict.fromkeys(measures["set"]))]
@@ -354,20 +356,24 @@ def _summary_error(measures: pd.DataFrame, what: str) -> pd.Series:
 
 
 def _paired(measures: pd.DataFrame) -> pd.DataFrame:
-    """il-L2 with bias minus the count likelihood, on the same draws."""
+    """il-L2 with bias minus the count likelihood, on the same draws, as many of every cell."""
     lines = {}
     for name, part in measures.groupby("set", sort=False):
         if not {"il-L2 + bias", "count likelihood"} <= set(part["method"]):
             continue
         wide = part.pivot_table(index=["n_b", "r", "seed"], columns="method", values="transduction")
-        gain = 100 * (wide["il-L2 + bias"] - wide["count likelihood"]).dropna().to_numpy()
+        gains = 100 * (wide["il-L2 + bias"] - wide["count likelihood"]).dropna()
+        cells = gains.groupby(level=["n_b", "r"])
+        gain = cells.head(cells.size().min()).to_numpy()
         low, high = bootstrap_interval(gain)
         lines[name] = {"points gained": gain.mean(), "low": low, "high": high, "draws": len(gain)}
     return pd.DataFrame(lines).T.rename_axis("set").round(2)
 
 
 def _times(measures: pd.DataFrame) -> pd.DataFrame:
-    ours = measures[measures["set"] == _FIRST].groupby("method", sort=False)["cpu s"].median()
+    first = measures[measures["set"] == _FIRST]
+    cells = first.groupby(["method", "n_b", "r"], sort=False)["cpu s"].median()
+    ours = cells.groupby(level=0, sort=False).median()
     table = pd.DataFrame({"printed s": pd.Series(PRINTED_SECONDS), "ours cpu s": ours.dropna()})
     for column in ("printed s", "ours cpu s"):
         table[f"{column} / il-L2"] = table[column] / float(table[column]["il-L2"])

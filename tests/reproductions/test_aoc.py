@@ -89,6 +89,22 @@ def test_standard_errors_by_hand():
     assert needed["induction: draws to go"] == 4 * (np.ceil((2**0.5 / 0.3) ** 2) - 2)
 
 
+def test_a_cell_with_more_draws_counts_once():
+    """Errors of .1 in one cell and of .3 in the other: .2, though the second has three draws."""
+    keys = ["set", "method", "n_b", "r", "seed", "transduction", "cpu s"]
+    lines = [(5, 0.1), (10, 0.3), (10, 0.3), (10, 0.3)]
+    rows = [
+        (aoc._FIRST, method, size, 0.0, seed, error + more, seconds)
+        for method, more, seconds in (("il-L2 + bias", 0.0, 1.0), ("count likelihood", 0.01, 2.0))
+        for seed, (size, error) in enumerate(lines)
+    ]
+    draws = pd.DataFrame(rows, columns=keys).assign(induction=0.0, norm=1.0)
+    draws["with counts"] = 0.0
+    assert aoc._summary(draws).loc[(aoc._FIRST, "il-L2 + bias"), "transduction"] == 20.0
+    paired = aoc._paired(draws).loc[aoc._FIRST]
+    assert paired["points gained"] == -1.0 and paired["draws"] == 2
+
+
 def test_every_method_can_be_made_and_measured():
     X, y = make_blobs(40, centers=2, random_state=0)
     cell = aoc.Cell("blobs", X, y, 5, 0.5, draw=0, seed=0, n_cells=1)
