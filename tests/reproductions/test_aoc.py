@@ -61,7 +61,7 @@ def test_everything_runs_on_made_up_data(small_folder, monkeypatch, tmp_path):
     assert summary["induction"].notna().all()
     needed = result.tables["Draws of the cells, and draws to go to standard errors of .3 points"]
     assert (needed["induction: draws"] == 2).all()
-    store = aoc.Store(tmp_path / "out" / "aoc_draws.jsonl", ("set", "n_b", "r", "seed", "method"))
+    store = aoc.Store(tmp_path / "out" / "aoc_draws.jsonl", aoc._KEY)
     monkeypatch.setattr(aoc, "_fitted", None)  # a second run finds all draws on disk
     again = aoc.run(tmp_path / "out", repeats=2, seed=0)
     pd.testing.assert_frame_equal(again.tables["All sets: mean error (%) over n_b and r"], summary)
@@ -144,7 +144,7 @@ def test_a_printed_mean_needs_no_more_draws_when_its_error_is_small():
                     assert not spread.is_good(cell, "m", "transduction")
                     error = 0.1 + factor * step * (-1) ** draw
                     record = {"set": name, "method": "m", "n_b": 5, "r": r}
-                    spread.add(record | {"transduction": error})
+                    spread.add(record | {"goal": "transduction", "transduction": error})
             assert spread.is_good(cell, "m", "transduction") == good
             assert not spread.is_good(cell, "m", "induction")
 
@@ -155,7 +155,7 @@ def test_what_is_precise_is_not_drawn_again(tmp_path, monkeypatch):
     monkeypatch.setattr(aoc, "_transduction", lambda cell, method: {"transduction": 0.1})
     monkeypatch.setattr(aoc, "_induction", lambda cell, method: {"induction": cell.draw % 2})
     cells = [aoc.Cell(aoc._FIRST, None, None, 5, 0.0, n, seed=n, n_cells=1) for n in range(12)]
-    store = aoc.Store(tmp_path / "draws.jsonl", ("set", "n_b", "r", "seed", "method"))
+    store = aoc.Store(tmp_path / "draws.jsonl", aoc._KEY)
     found = aoc._all_measures(store, cells, aoc.quiet)
     found = found[found["method"] == "m"]
     assert (found["transduction"].count(), found["induction"].count()) == (10, 12)
