@@ -119,10 +119,11 @@ class Result:
         for title, rows in self.earlier.items():
             for made_by in dict.fromkeys(rows.values()):
                 named = [row for row, one in rows.items() if one == made_by]
+                shown = _whole_parts(named, self.tables[title].index)
                 others = [_text(row) for row in self.tables[title].index]
                 others = [row for row in others if row not in named]
-                names = "; ".join(named)
-                if len(named) > 12 > len(others):
+                names = "; ".join(shown)
+                if len(shown) > 12 > len(others):
                     names = f"all rows but {'; '.join(others)}" if others else "all rows"
                 lines.append(f"Measured by version {made_by} and not again, {title}: {names}.")
         return lines
@@ -156,6 +157,19 @@ def _joint_order(before: list[Any], now: list[Any]) -> list[Any]:
 
 def _text(row: Any) -> str:
     return ", ".join(map(str, row)) if isinstance(row, tuple) else str(row)
+
+
+def _whole_parts(named: list[str], index: pd.Index) -> list[str]:
+    """Rows by name; where all rows of a first key are named, that key."""
+    if index.nlevels == 1:
+        return named
+    shown = list(named)
+    for key in dict.fromkeys(index.get_level_values(0)):
+        of_key = [_text(row) for row in index if row[0] == key]
+        if len(of_key) > 1 and set(of_key) <= set(named):
+            shown[shown.index(of_key[0])] = f"all of {key}"
+            shown = [row for row in shown if row not in of_key]
+    return shown
 
 
 def _markdown_table(table: pd.DataFrame) -> str:

@@ -163,7 +163,10 @@ def _measure(
     track: Track,
     heading: str,
 ) -> pd.DataFrame:
-    """Errors of each method (column) on each split (line); those in the store stay."""
+    """Errors of each method (column) on each split (line); those in the store stay.
+
+    A method that has not been measured on all splits has no column.
+    """
     for method, repeat in track([(m, k) for m in methods for k in range(len(splits))], heading):
         if not store.has(name, method, seed + repeat):
             error = methods[method](splits[repeat], seed + repeat)
@@ -171,7 +174,8 @@ def _measure(
     found = store.table()
     wanted = (found["set"] == name) & found["seed"].isin(range(seed, seed + len(splits)))
     wide = found[wanted].pivot(index="seed", columns="method", values="error")
-    return wide[list(methods)].rename_axis(index=None, columns=None)
+    wide = wide.reindex(range(seed, seed + len(splits))).dropna(axis=1)
+    return wide[[method for method in methods if method in wide]].rename_axis(None, axis=1)
 
 
 def _curves(splits: list[Split], seed: int) -> dict[str, Any]:
@@ -243,6 +247,8 @@ def _summary(errors: pd.DataFrame) -> pd.DataFrame:
 
 def _table(name: str, errors: pd.DataFrame) -> pd.DataFrame:
     """Ours with standard errors, the paper's beside, and the paired difference to AdaBoost."""
+    if "naive AdaBoost" not in errors:
+        return pd.DataFrame()
     difference = errors.sub(errors["naive AdaBoost"], axis=0)
     table = _summary(errors)
     table.insert(0, "paper", PRINTED[name])

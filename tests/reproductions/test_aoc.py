@@ -61,7 +61,7 @@ def test_everything_runs_on_made_up_data(small_folder, monkeypatch, tmp_path):
     assert summary["induction"].notna().all()
     needed = result.tables["Draws of the cells, and draws to go to standard errors of .3 points"]
     assert (needed["induction: draws"] == 2).all()
-    store = aoc.Store(tmp_path / "out" / "aoc_draws.jsonl", ("set", "n_b", "r", "seed", "method"))
+    store = aoc.Store(tmp_path / "out" / "aoc_draws.jsonl", aoc._KEY)
     monkeypatch.setattr(aoc, "_fitted", None)  # a second run finds all draws on disk
     again = aoc.run(tmp_path / "out", repeats=2, seed=0)
     pd.testing.assert_frame_equal(again.tables["All sets: mean error (%) over n_b and r"], summary)
@@ -87,6 +87,22 @@ def test_standard_errors_by_hand():
     assert needed["transduction: largest s.e."] == 10.0
     assert needed["transduction: cells above .3"] == 4
     assert needed["induction: draws to go"] == 4 * (np.ceil((2**0.5 / 0.3) ** 2) - 2)
+
+
+def test_a_cell_with_more_draws_counts_once():
+    """Errors of .1 in one cell and of .3 in the other: .2, though the second has three draws."""
+    keys = ["set", "method", "n_b", "r", "seed", "transduction", "cpu s"]
+    lines = [(5, 0.1), (10, 0.3), (10, 0.3), (10, 0.3)]
+    rows = [
+        (aoc._FIRST, method, size, 0.0, seed, error + more, seconds)
+        for method, more, seconds in (("il-L2 + bias", 0.0, 1.0), ("count likelihood", 0.01, 2.0))
+        for seed, (size, error) in enumerate(lines)
+    ]
+    draws = pd.DataFrame(rows, columns=keys).assign(induction=0.0, norm=1.0)
+    draws["with counts"] = 0.0
+    assert aoc._summary(draws).loc[(aoc._FIRST, "il-L2 + bias"), "transduction"] == 20.0
+    paired = aoc._paired(draws).loc[aoc._FIRST]
+    assert paired["points gained"] == -1.0 and paired["draws"] == 2
 
 
 def test_every_method_can_be_made_and_measured():
@@ -128,7 +144,7 @@ def test_a_printed_mean_needs_no_more_draws_when_its_error_is_small():
                     assert not spread.is_good(cell, "m", "transduction")
                     error = 0.1 + factor * step * (-1) ** draw
                     record = {"set": name, "method": "m", "n_b": 5, "r": r}
-                    spread.add(record | {"transduction": error})
+                    spread.add(record | {"goal": "transduction", "transduction": error})
             assert spread.is_good(cell, "m", "transduction") == good
             assert not spread.is_good(cell, "m", "induction")
 
@@ -139,7 +155,7 @@ def test_what_is_precise_is_not_drawn_again(tmp_path, monkeypatch):
     monkeypatch.setattr(aoc, "_transduction", lambda cell, method: {"transduction": 0.1})
     monkeypatch.setattr(aoc, "_induction", lambda cell, method: {"induction": cell.draw % 2})
     cells = [aoc.Cell(aoc._FIRST, None, None, 5, 0.0, n, seed=n, n_cells=1) for n in range(12)]
-    store = aoc.Store(tmp_path / "draws.jsonl", ("set", "n_b", "r", "seed", "method"))
+    store = aoc.Store(tmp_path / "draws.jsonl", aoc._KEY)
     found = aoc._all_measures(store, cells, aoc.quiet)
     found = found[found["method"] == "m"]
     assert (found["transduction"].count(), found["induction"].count()) == (10, 12)

@@ -64,3 +64,11 @@ def test_rows_of_two_keys(tmp_path):
     done = page(T=table.iloc[[1]] + 10).completed(tmp_path)
     assert done.tables["T"]["x"].tolist() == [1.0, 12.0, 3.0]
     assert list(done.earlier["T"]) == ["s, a", "t, a"]
+
+
+def test_all_rows_of_a_first_key_are_named_together():
+    index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1)])
+    table = pd.DataFrame({"ours": range(5)}, index=index)
+    earlier = {"T": {"a, 1": "1", "b, 1": "1", "b, 2": "1", "c, 1": "1"}}
+    text = Result("paper", {"T": table}, {}, earlier=earlier).markdown()
+    assert "Measured by version 1 and not again, T: a, 1; all of b; c, 1." in text

@@ -56,6 +56,23 @@ def test_whole_run_on_small_data(small_data, monkeypatch):
     assert "| SBoost | 0.189 |" in (small_data / "out" / "sboost.md").read_text()
 
 
+def test_a_run_that_ends_early_keeps_the_page(small_data, monkeypatch):
+    """Methods without all splits have no row of their own; those of the page stay."""
+    monkeypatch.setattr(sboost, "ROUNDS", 3)
+    for name in ("METHODS", "TRIANGLE_METHODS"):
+        quick = {m: lambda split, seed: 0.25 for m in ("SBoost", "naive AdaBoost", "naive tree")}
+        monkeypatch.setattr(sboost, name, quick)
+    out = small_data / "out"
+    sboost.run(out, repeats=2).save(out)
+    (out / "sboost_splits.jsonl").unlink()
+    short = sboost.run(out, repeats=2, track=lambda steps, heading: steps[:5])
+    assert list(short.tables["Figure 1: session error"].index) == ["SBoost", "naive AdaBoost"]
+    whole = short.completed(out)
+    for title in ("Figure 1: session error", "Table 3, cmc: session error"):
+        assert list(whole.tables[title].index) == list(quick)
+        assert list(whole.earlier[title]) == ["naive tree"]
+
+
 def test_every_method_runs(small_data):
     split = sboost._splits("cmc", 1, 0)[0]
     for name, measure in METHODS.items():

@@ -48,3 +48,19 @@ def test_rounding_ends_a_run_that_no_bound_moves():
     X[1, 0] = 1e20
     found = minimise(X, AccuracyOracle(X[:, 1] > 0), 0.1, tol=1e-3, max_cuts=2000)
     assert found.n_iter < 500 and np.isfinite(found.coef).all()
+
+
+def test_an_accuracy_beyond_rounding_ends_at_the_first_support_that_comes_again(monkeypatch):
+    rng = np.random.default_rng(0)
+    qp, solved = SimplexQP(1000.0), []
+    equality = SimplexQP._equality
+    monkeypatch.setattr(
+        SimplexQP, "_equality", lambda self, rows: solved.append(1) or equality(self, rows)
+    )
+    vectors, loss = rng.normal(size=(40, 5)), rng.uniform(size=40)
+    for i in range(40):
+        qp.add(vectors[:i] @ vectors[i], vectors[i] @ vectors[i], loss[i])
+        qp.solve(0.0)
+    assert len(solved) < 10 * 40
+    gradient = qp.loss - qp.gram @ qp.alpha
+    assert 1000.0 * gradient.max() - qp.alpha @ gradient < 1e-5

@@ -97,13 +97,21 @@ class SimplexQP:
         self.alpha = np.append(self.alpha, 0.0)
 
     def solve(self, accuracy: float) -> float:
-        """Improve alpha until no exchange gains more than ``accuracy``; the dual value."""
+        """Improve alpha until no exchange gains more than ``accuracy``; the dual value.
+
+        In exact numbers every support is better than the last; one that comes again is rounding.
+        """
+        seen: set[bytes] = set()
         for _ in range(50 * len(self.loss)):
             gradient = self.loss - self.gram @ self.alpha
             enters = int(np.argmax(gradient))
             if self.total * gradient[enters] - self.alpha @ gradient <= accuracy:
                 break
             self._on_support(np.union1d(np.flatnonzero(self.alpha > 0), enters))
+            support = (self.alpha > 0).tobytes()
+            if support in seen:
+                break
+            seen.add(support)
         return float(self.loss @ self.alpha - 0.5 * self.alpha @ self.gram @ self.alpha)
 
     def _on_support(self, support: NDArray[np.intp]) -> None:
