@@ -278,6 +278,19 @@ def test_folds_hold_every_row_out_once():
     assert np.array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(X)))
     for train, test in splits:
         assert not set(data.whole.codes[train]) & set(data.whole.codes[test])
+        assert np.array_equal(np.union1d(train, test), np.arange(len(X)))
+        part, known = data.groups_of(test), Groups(data.groups.codes[test])
+        assert np.array_equal(part.codes, known.codes)
+        assert np.array_equal(data.groups.codes[test[part.first_rows]], known.names)
+        assert np.array_equal(data.rows(test), data.X[test])
+
+
+def test_rows_of_other_domains_are_never_held_out():
+    X, y, groups = make_groups(20, seed=1)
+    data = training_data(X, X, y, Groups(groups), counted=groups < 5)
+    for train, test in make_folds(data, 3, np.random.RandomState(0)):
+        assert data.counted[test].all()
+        assert np.isin(np.flatnonzero(~data.counted), train).all()
 
 
 def test_weights_of_the_density_ratio_put_a_shift_right():
