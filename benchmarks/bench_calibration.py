@@ -89,7 +89,8 @@ def main() -> None:
             slope = np.quantile([each["slope"] for each in of_draws], [0.1, 0.5, 0.9])
             line = {"method": name, "draws": str(len(ece)), "ECE": f"{np.mean(ece):.4f}",
                     "ECE, median": f"{np.median(ece):.4f}",
-                    "slope (10-90 %)": f"{slope[1]:.2f} ({slope[0]:.2f}-{slope[2]:.2f})"}  # fmt: skip
+                    "slope (10-90 %)": f"{slope[1]:.2f} ({slope[0]:.2f}-{slope[2]:.2f})",
+                    }  # fmt: skip
             for more in ("AUC", "labels"):
                 values = [each[more] for each in of_draws if more in each]
                 line[more] = f"{np.mean(values):.4f}" if values else ""
