@@ -116,6 +116,9 @@ def test_ranges_of_three_classes(counted, engine):
     array = GroupBoostClassifier("reported_counts", engine=engine, learning_rate=1.0, **FEW)
     array.fit(X, ends, groups=groups)
     np.testing.assert_array_equal(array.predict_proba(X), clf.predict_proba(X))
+    exact = GroupBoostClassifier("reported_counts_exact", engine=engine, learning_rate=1.0, **FEW)
+    exact.fit(X, told, groups=groups)
+    assert np.mean(exact.predict(X) == exact.classes_[y]) > 0.5
     turned = told[["z", "y", "x"]]  # by name
     assert np.isclose(clf.score(X, turned, groups=groups), array.score(X, ends, groups=groups))
 
@@ -131,7 +134,7 @@ def test_ranges_that_are_no_ranges():
     with pytest.raises(GroupDataError, match="two columns, the ends"):
         clf.fit(X, y[[0, 1, 2, 3]].set_axis(two, axis=1), groups=groups)
     several = SeveralGroupings({"g": "reported_counts"})
-    ends = pd.concat({"g": y.set_axis(pd.MultiIndex.from_product([list("abc"), list("lh")]), axis=1)},
-                     axis=1)  # fmt: skip
+    columns = pd.MultiIndex.from_product([["g"], list("abc"), ["low", "high"]])
+    ends = y.set_axis(columns, axis=1)
     with pytest.raises(GroupDataError, match="are for one grouping"):
         GroupBoostClassifier(several).fit(X, ends, groups=pd.DataFrame({"g": groups}))

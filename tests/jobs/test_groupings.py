@@ -151,6 +151,11 @@ def test_a_user_is_kept_whole_too(frame):
     job = job_of(frame, keep_whole="county", **given)
     for train, test in job.splits(4):
         assert not set(frame["county"].iloc[train]) & set(frame["county"].iloc[test])
+    nested = {"group": ["precinct", "county"], "label": [["no", "yes"], ["c_no", "c_yes"]]}
+    state = frame["county"].isin(["c0", "c1"]).map({True: "one", False: "two"})
+    job = job_of(frame.assign(state=state), keep_whole="state", **nested)
+    assert "2 pieces" in job.supervision.about_folds(job.targets, 2)
+    assert sorted(len(test) for _, test in job.splits(2)) == sorted(state.value_counts())
 
 
 def test_groups_without_a_label_of_the_first_grouping(frame):

@@ -89,12 +89,11 @@ def test_parts_of_a_loss_make_the_whole(name, n_classes):
     else:
         loss = get_loss(name)
         target = rng.integers(0, n_classes, n_groups)
+        counts = Groups(group).sum(np.eye(n_classes)[rng.integers(0, n_classes, len(group))])
         if loss.target_kind == "report":
-            told = rng.integers(0, 2, (n_groups, n_classes)).astype(float)
-            told[::4] = np.nan
-            target = told[:, [0, 0]] if n_classes == 2 else told
+            counts[::4] = np.nan
+            target = counts[:, [0, 0]] if n_classes == 2 else counts
         if loss.target_kind == "share":
-            counts = Groups(group).sum(np.eye(n_classes)[rng.integers(0, n_classes, len(group))])
             target = counts / Groups(group).sizes[:, None]
     whole = loss.bind(target, Groups(group), n_classes=n_classes, weight_row=weight)
 

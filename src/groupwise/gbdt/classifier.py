@@ -57,7 +57,9 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
         - ``"reported_counts"``: how many rows have the second class, as it was reported: with
           noise, rounded, left out where small, or as a range
           (:class:`~groupwise.losses.ReportedCountLoss`). The classes are 0 and 1; of three and
-          more classes ``y`` has a column each, named after them.
+          more classes ``y`` has a column each, named after them (two each for ranges);
+          ``"reported_counts_exact"`` takes them together in small groups
+          (:class:`~groupwise.losses.ExactReportedLoss`).
         - ``"ordinal"``: the group's grade, classes in their sorted order; proportional odds of the
           mean score or, ``OrdinalLoss(sharpness=2)``, of a smooth largest one
           (:class:`~groupwise.losses.OrdinalLoss`). Rows have one score, however many grades.

@@ -44,6 +44,7 @@ OWN = {
     "groupwise.kernels.features": "LandmarkFeatures",
     "groupwise.kernels.gram": "Kernel",
     "groupwise.losses.exact_counts": "ExactCountLoss",
+    "groupwise.losses.exact_reports": "ExactReportedLoss",
     "groupwise.losses.majority": "MajorityLoss",
     "groupwise.losses.ordinal": "OrdinalLoss",
     "groupwise.losses.presence": "NoisyOrLoss SmoothMaxLoss",

@@ -216,7 +216,8 @@ class SeveralSupervision(Supervision):
         rows = self.judged_rows(targets)
         if len(rows) == 0:
             raise TableError(f"no group of {self.groups[0]!r} has a label: there is none to judge")
-        whole = self._pieces(targets, n_splits)
+        pieces = self._pieces(targets, n_splits)
+        whole = targets.whole if pieces is None else pieces
         kept = targets.groups.codes if whole is None else whole
         if (kept[rows] == kept[rows[0]]).all():
             raise TableError(
@@ -229,24 +230,24 @@ class SeveralSupervision(Supervision):
             splits.append((np.flatnonzero(~np.isin(kept, kept[rows[test]])), rows[test]))
         return splits
 
-    def _pieces(self, targets: Targets, n_splits: int) -> NDArray[Any] | None:
-        """What no fold divides, where it is more than groups of the first grouping."""
+    def _pieces(self, targets: Targets, n_splits: int) -> NDArray[np.intp] | None:
+        """Of each row, the piece of the table that no known label reaches out of; if enough."""
         if self.of_rows or targets.groupings is None:
-            return targets.whole
-        table = targets.groupings.ids() | {self.groups[0]: targets.groups.codes}
+            return None
+        table: dict[str, Any] = {**targets.groupings.ids(), self.groups[0]: targets.groups.codes}
         if targets.whole is not None:
             table["`keep_whole`"] = targets.whole
         pieces = Groupings(table).components()
-        return pieces.codes if pieces.n_groups >= n_splits else targets.whole
+        return pieces.codes if pieces.n_groups >= n_splits else None
 
     def about_folds(self, targets: Targets, n_splits: int) -> str:
         """What is held out while judging, in words."""
         first, others = self.groups[0], ", ".join(map(repr, self.groups[1:]))
         if self.of_rows:
             return f"groups of {first!r} are held out; {others} counted without their rows"
-        whole = self._pieces(targets, n_splits)
-        if whole is not None and (targets.whole is None or (whole != targets.whole).any()):
-            n = len(np.unique(whole))
+        pieces = self._pieces(targets, n_splits)
+        if pieces is not None:
+            n = len(np.unique(pieces))
             return f"{n:,} pieces of the table that are whole in every grouping are held out"
         return (
             f"groups of {first!r} are held out; groups of {others} with rows in both parts are not "

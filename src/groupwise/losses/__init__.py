@@ -2,6 +2,7 @@
 
 from groupwise.losses.base import LOSSES, AdditiveLoss, BoundLoss, GroupLoss, get_loss
 from groupwise.losses.exact_counts import ExactCountLoss
+from groupwise.losses.exact_reports import ExactReportedLoss
 from groupwise.losses.layout import Communicator
 from groupwise.losses.majority import MajorityLoss, SessionLoss
 from groupwise.losses.ordinal import OrdinalLoss
@@ -31,6 +32,7 @@ __all__ = [
     "CountLikelihoodLoss",
     "CoxLoss",
     "ExactCountLoss",
+    "ExactReportedLoss",
     "GroupLoss",
     "GroupMeanLoss",
     "GroupQuantileLoss",

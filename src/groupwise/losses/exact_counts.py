@@ -19,7 +19,15 @@ from groupwise.losses.proportions import (
 )
 from groupwise.losses.tilting import tilt_classes
 
-__all__ = ["LARGEST_TABLE", "ExactCountLoss"]
+__all__ = [
+    "LARGEST_COUNT",
+    "LARGEST_TABLE",
+    "CountTables",
+    "ExactCountLoss",
+    "count_tables",
+    "padded_counts",
+    "table_steps",
+]
 
 #: Groups whose rows times the numbers of their tables are more than this are not exact.
 LARGEST_TABLE = 8192
@@ -29,6 +37,8 @@ _ROWS = np.array(
     [2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096]
 )
 _COUNTS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096])
+#: Of these no table has more.
+LARGEST_COUNT = int(_COUNTS[-1])
 # How near the expected counts have to come where only underflow is to be avoided.
 _NEAR = 0.02
 
@@ -78,7 +88,7 @@ class ExactCountLoss(CountLikelihoodLoss, name="proportions_exact"):
 class _ExactCounts(RelativeEntropy):
     def __init__(self, count_group: NDArray[Any], groups: Groups, weight_row: NDArray[Any] | None):
         super().__init__(count_group, groups, weight_row)
-        self._tables: dict[int, tuple[list[_Tables], float]] = {}
+        self._tables: dict[int, tuple[list[CountTables], float]] = {}
 
     def _given(self, score: NDArray[Any], block: Block) -> tuple[NDArray[Any], ...]:
         """Relative entropies less log-likelihoods after shifts, log p, and rows given counts."""
@@ -91,17 +101,17 @@ class _ExactCounts(RelativeEntropy):
         value = (np.where(count > 0, shift, 0.0) * count).sum(axis=0) - block.layout.sum(total)
         expected = np.exp(moved - total)
         for table in tables:
-            value[table.groups] -= table.condition(expected)
+            value[table.groups] -= table.condition(expected)[0]
         return value, log_p, expected
 
-    def _tables_of(self, block: Block) -> tuple[list["_Tables"], float]:
+    def _tables_of(self, block: Block) -> tuple[list["CountTables"], float]:
         """The block's exact groups, and how near shifts must bring expected to known counts."""
         first = block.groups.start
         if first not in self._tables:
             count = self.count_group[:, block.groups].astype(np.intp)
             exact = _small(count)
             pure = (count > 0).sum(axis=0) == 1
-            tables = list(_tables(count, np.flatnonzero(exact & ~pure), block.layout))
+            tables = list(count_tables(count, np.flatnonzero(exact & ~pure), block.layout))
             self._tables[first] = tables, _NEAR if (exact | pure).all() else 1e-10
         return self._tables[first]
 
@@ -121,12 +131,17 @@ class _ExactCounts(RelativeEntropy):
 def _small(count: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Groups whose table, as it is rounded up, is small enough."""
     explicit = np.sort(count, axis=0)[:-1]
-    cells = (_COUNTS[np.searchsorted(_COUNTS, explicit)] + 1.0).prod(axis=0)
+    cells = (padded_counts(explicit) + 1.0).prod(axis=0)
     return np.asarray(cells * count.sum(axis=0) <= LARGEST_TABLE)
 
 
+def padded_counts(count: NDArray[np.intp]) -> NDArray[np.intp]:
+    """What counts are rounded up to, so that tables are of like shape."""
+    return _COUNTS[np.searchsorted(_COUNTS, count)]
+
+
 @dataclass(frozen=True)
-class _Tables:
+class CountTables:
     """Groups whose tables have the same shape.
 
     Attributes
@@ -150,25 +165,43 @@ class _Tables:
     count: NDArray[np.intp]
     shape: tuple[int, ...]
 
-    def condition(self, proba: NDArray[Any]) -> NDArray[Any]:
-        """Replace ``proba`` of the rows by their expectations given the counts; log P(counts).
+    def condition(
+        self, proba: NDArray[Any], start: NDArray[Any] | None = None, least: float = 0.0
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Replace ``proba`` of the rows by their expectations given the counts.
 
         ``ahead[j]`` at t is the probability that the first j rows hold t rows of the rarer
         classes, ``back`` that the rows from j on supply what is then missing. Padding is of the
         most frequent class and changes nothing.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_classes, n_rows)
+        start : ndarray of shape (*shape, n), default=None
+            The likelihood of each table of counts; ``None``: of ``count`` it is 1.
+        least : float, default=0.0
+            Groups whose likelihood is not above this are left as they are.
+
+        Returns
+        -------
+        log_likely : ndarray of shape (n,)
+            Logarithm of the probability of the counts; 0 of groups that were left.
+        good : ndarray of shape (n,)
+            Which were not.
         """
         p = proba[self.order[:, None], self.rows] * self.real
         p[-1] += ~self.real
         n_rows, n = self.rows.shape
         ahead = np.zeros((n_rows, *self.shape, n))
         ahead[(0, *(0 for _ in self.shape))] = 1.0
-        steps = list(_steps(len(self.shape)))
+        steps = list(table_steps(len(self.shape)))
         for j in range(n_rows - 1):
             np.multiply(ahead[j], p[-1, j], out=ahead[j + 1])
             for k, (before, after) in enumerate(steps):
                 ahead[j + 1][after] += ahead[j][before] * p[k, j]
-        back = np.zeros((*self.shape, n))
-        back[(*self.count, np.arange(n))] = 1.0
+        back = np.zeros((*self.shape, n)) if start is None else start
+        if start is None:
+            back[(*self.count, np.arange(n))] = 1.0
         axes = tuple(range(len(self.shape)))
         for j in range(n_rows - 1, -1, -1):
             supplied = [back[after] * p[k, j] for k, (_, after) in enumerate(steps)]
@@ -178,16 +211,16 @@ class _Tables:
                 p[k, j] = (ahead[j][before] * supplied[k]).sum(axis=axes)
                 back[before] += supplied[k]
         likely = back[tuple(0 for _ in self.shape)]
-        good = likely > 0
+        good = likely > least
         kept = self.real & good
         expected = p / np.where(good, likely, 1.0)
         for k, classes in enumerate(self.order):
             place = np.broadcast_to(classes, self.rows.shape)[kept]
             proba[place, self.rows[kept]] = expected[k][kept]
-        return np.log(likely, out=np.zeros(n), where=good)
+        return np.log(likely, out=np.zeros(n), where=good), good
 
 
-def _steps(n_axes: int) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+def table_steps(n_axes: int) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
     """Of each axis: all entries that have a next one, and the next ones."""
     for axis in range(n_axes):
         whole = [slice(None)] * n_axes
@@ -196,9 +229,9 @@ def _steps(n_axes: int) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]
         yield tuple(before), tuple(after)
 
 
-def _tables(
+def count_tables(
     count: NDArray[np.intp], groups: NDArray[np.intp], layout: GroupedLayout
-) -> Iterator[_Tables]:
+) -> Iterator[CountTables]:
     """Groups with tables of like shape, not too many at once."""
     if not len(groups):
         return
@@ -215,4 +248,4 @@ def _tables(
             position = np.arange(n_rows)[:, None]
             real = position < size[part]
             rows = layout.starts[groups[part]] + np.where(real, position, 0)
-            yield _Tables(groups[part], rows, real, order[:, part], explicit[:, part], most)
+            yield CountTables(groups[part], rows, real, order[:, part], explicit[:, part], most)

@@ -23,7 +23,7 @@ from groupwise.losses.reported import Reported
 from groupwise.losses.tilting import tilt
 from groupwise.rules import Rule
 
-__all__ = ["ReportedCountLoss"]
+__all__ = ["ReportedClasses", "ReportedCountLoss", "ends_of_classes"]
 
 _MOST_LOG = 600.0  # exp of which, times the rows of a group, is a number
 
@@ -133,7 +133,7 @@ class ReportedCountLoss(GroupLoss, name="reported_counts"):
         reported = self.reported or Reported()
         if n_classes == 2:
             return _ReportedCounts(target_group, groups, weight_row, reported)
-        return _ReportedClasses(target_group, groups, weight_row, reported)
+        return ReportedClasses(target_group, groups, weight_row, reported)
 
     def shares(self, target_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
         """Shares of the classes, from the middles of the reports; NaN where nothing is reported."""
@@ -153,10 +153,10 @@ def _by_class(target_group: NDArray[Any], n_classes: int) -> list[NDArray[Any]]:
     """The ends of what is reported, of the second of two classes or of each."""
     if n_classes == 2:
         return [target_group.T]
-    return list(_ends(target_group).transpose(1, 2, 0))
+    return list(ends_of_classes(target_group).transpose(1, 2, 0))
 
 
-def _ends(target_group: NDArray[Any]) -> NDArray[Any]:
+def ends_of_classes(target_group: NDArray[Any]) -> NDArray[Any]:
     """Of each class, (n_groups, n_classes, 2): a number is a range with equal ends."""
     return target_group if target_group.ndim == 3 else np.stack([target_group] * 2, axis=-1)
 
@@ -175,19 +175,19 @@ class _ReportedCounts(BoundLoss):
         size = self.layout.sizes.astype(np.intp)
         # one entry per group and count, a group's counts together
         self._lengths = size + 1
-        self._firsts = np.cumsum(self._lengths) - self._lengths
+        self.firsts = np.cumsum(self._lengths) - self._lengths
         self._owner = np.repeat(np.arange(len(size)), self._lengths)
-        self._count = (np.arange(len(self._owner)) - self._firsts[self._owner]).astype(float)
+        self.count = (np.arange(len(self._owner)) - self.firsts[self._owner]).astype(float)
         self.log_report = reported.log_likelihood_here(self.low, self.high, size)
         large = size > LARGEST_EXACT
         self._large = np.flatnonzero(large)
         # where all counts are as likely there is nothing to condition on
-        flat = np.maximum.reduceat(self.log_report, self._firsts) == np.minimum.reduceat(
-            self.log_report, self._firsts
+        flat = np.maximum.reduceat(self.log_report, self.firsts) == np.minimum.reduceat(
+            self.log_report, self.firsts
         )
         self._flat = np.flatnonzero(flat)
         told = np.flatnonzero(~large & ~flat)
-        self._chunks = list(posterior_chunks(told, self.layout, self.log_report, self._firsts))
+        self._chunks = list(posterior_chunks(told, self.layout, self.log_report, self.firsts))
         self._places = Places(self._chunks, self.layout.n_rows)
 
     def init_score(self) -> NDArray[Any]:
@@ -252,15 +252,15 @@ class _ReportedCounts(BoundLoss):
             shift[~far] = 0.0
             expected = np.where(layout.spread(far), tilted, proba)
         # P(k) is the shifted P(k) times exp(-shift k) times a constant
-        owner, count = self._owner, self._count
+        owner, count = self._owner, self.count
         weight = self.log_report - shift[owner] * (count - likely[owner])
-        level = weight[self._firsts + likely.astype(np.intp)]
+        level = weight[self.firsts + likely.astype(np.intp)]
         weight = np.exp(np.minimum(weight - level[owner], _MOST_LOG))
         log_likely = level - shift * likely
         log_likely += layout.sum(softplus(score + layout.spread(shift)) - softplus(score))
-        log_likely[self._flat] = self.log_report[self._firsts[self._flat]]
+        log_likely[self._flat] = self.log_report[self.firsts[self._flat]]
         for chunk in self._chunks:
-            log_likely[chunk.groups] += chunk.condition(expected, weight, self._firsts)
+            log_likely[chunk.groups] += chunk.condition(expected, weight, self.firsts)
         if len(self._large):
             self._normal(log_likely, expected, mean, variance)
         return log_likely, expected
@@ -268,14 +268,12 @@ class _ReportedCounts(BoundLoss):
     def _likely_count(self, mean: NDArray[Any], variance: NDArray[Any]) -> NDArray[Any]:
         """The count that scores and report make likely together, by the normal distribution."""
         spread = variance + 1.0 / 12.0
-        both = self.log_report - (self._count - mean[self._owner]) ** 2 / (
-            2.0 * spread[self._owner]
-        )
-        top = np.maximum.reduceat(both, self._firsts)
+        both = self.log_report - (self.count - mean[self._owner]) ** 2 / (2.0 * spread[self._owner])
+        top = np.maximum.reduceat(both, self.firsts)
         is_top = np.flatnonzero(both == top[self._owner])
         first = np.full(len(mean), -1, np.intp)
         first[self._owner[is_top[::-1]]] = is_top[::-1]
-        return self._count[first]
+        return self.count[first]
 
     def _normal(
         self,
@@ -289,11 +287,9 @@ class _ReportedCounts(BoundLoss):
                 int(self.layout.starts[group]),
                 int(self.layout.starts[group] + self.layout.sizes[group]),
             )
-            counts = slice(
-                int(self._firsts[group]), int(self._firsts[group] + self._lengths[group])
-            )
+            counts = slice(int(self.firsts[group]), int(self.firsts[group] + self._lengths[group]))
             spread = variance[group] + 1.0 / 12.0
-            away = self._count[counts] - mean[group]
+            away = self.count[counts] - mean[group]
             log_count = -0.5 * away**2 / spread
             log_all = logsumexp(log_count)  # over the counts there are
             both = log_count + self.log_report[counts]
@@ -306,7 +302,7 @@ class _ReportedCounts(BoundLoss):
             p += p * (1.0 - p) * (by_mean + by_variance * (1.0 - 2.0 * p))
 
 
-class _ReportedClasses(BoundLoss):
+class ReportedClasses(BoundLoss):
     """Each class against the rest."""
 
     def __init__(
@@ -319,7 +315,7 @@ class _ReportedClasses(BoundLoss):
         super().__init__(groups, weight_row)
         runs = Groups.of_sizes(self.layout.sizes.astype(np.intp))
         weight = None if weight_row is None else self.layout.to_sorted(weight_row)
-        told = _ends(report_group[self.layout.group_codes])
+        told = ends_of_classes(report_group[self.layout.group_codes])
         self.classes = [
             _ReportedCounts(each, runs, weight, reported) for each in told.swapaxes(0, 1)
         ]
