@@ -29,7 +29,7 @@ def parse_reported(words: str) -> Reported:
     Examples
     --------
     >>> parse_reported("laplace 2, rounded 5, below 5")
-    Reported(noise='laplace', scale=2.0, rounding=5.0, suppressed_below=5.0)
+    Reported(noise='laplace', rounding=5.0, scale=2.0, suppressed_below=5.0)
     >>> parse_reported("exact")
     Reported()
     """
