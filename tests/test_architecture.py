@@ -13,7 +13,7 @@ ROOT = Path(groupwise.__file__).parent
 LAYERS = [
     {"_compat", "exceptions", "files", "forks", "recipes"},
     {"groups"},
-    {"_typing", "rules"},
+    {"_typing", "bags", "rules"},
     {"inputs"},
     {"base", "kernels", "losses", "solvers", "metrics", "datasets"},
     {"model_selection", "boosting", "pipeline", "targets"},

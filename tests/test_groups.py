@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from groupwise import Groups, flatten_bags, unflatten_bags
+from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 
 ids_of_one_kind = st.one_of(
@@ -172,28 +172,6 @@ def test_nothing_can_be_changed():
     assert groups.names.tolist() == [0, 1]
     with pytest.raises(ValueError, match="read-only"):
         groups.codes[0] = 5
-
-
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=6))
-def test_bags_there_and_back(sizes):
-    bags = [np.full((size, 2), k) + np.arange(size)[:, None] for k, size in enumerate(sizes)]
-    labels = np.array([f"c{k}" for k in range(len(bags))])
-    X, y, groups = flatten_bags(bags, labels)
-    again, labels_again, names = unflatten_bags(X, y, groups)
-    assert all(np.array_equal(a, b) for a, b in zip(bags, again, strict=True))
-    np.testing.assert_array_equal(labels, labels_again)
-    np.testing.assert_array_equal(names, np.arange(len(bags)))
-
-
-def test_bad_bags():
-    with pytest.raises(GroupDataError, match="no bags"):
-        flatten_bags([], [])
-    with pytest.raises(GroupDataError, match=r"one entry per bag \(1\)"):
-        flatten_bags([np.ones((1, 2))], [0, 1])
-    with pytest.raises(GroupDataError, match=r"bag 1 .* got shape \(2, 3\)"):
-        flatten_bags([np.ones((1, 2)), np.ones((2, 3))], [0, 1])
-    with pytest.raises(GroupDataError, match=r"bag 1 .* at least one row"):
-        flatten_bags([np.ones((1, 2)), np.ones((0, 2))], [0, 1])
 
 
 def test_ids_without_an_order_are_sorted_as_they_are_written():

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
         uncertainty,
     )
     from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor
+    from groupwise.bags import flatten_bags, unflatten_bags
     from groupwise.boosting import HistTrees
     from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
-    from groupwise.groups import Groupings, Groups, flatten_bags, unflatten_bags
+    from groupwise.groups import Groupings, Groups
     from groupwise.io import load_model, save_model
     from groupwise.majority import (
         GroupStatisticsClassifier,
@@ -144,11 +145,11 @@ _HOMES = {
     "NaiveGroupClassifier": "majority",
     "SBoostClassifier": "majority",
     "TrAdaBoostClassifier": "transfer",
-    "flatten_bags": "groups",
+    "flatten_bags": "bags",
     "load_model": "io",
     "save_model": "io",
     "SBoostClassifierCV": "majority",
-    "unflatten_bags": "groups",
+    "unflatten_bags": "bags",
 }
 
 

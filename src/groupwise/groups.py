@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from groupwise.exceptions import GroupDataError
 
-__all__ = ["Groupings", "Groups", "flatten_bags", "unflatten_bags"]
+__all__ = ["Groupings", "Groups"]
 
 
 class Groups:
@@ -306,61 +306,6 @@ def _id_columns(table: Any) -> dict[Any, NDArray[Any]]:
     if not columns:
         raise GroupDataError("groups must have at least one column of ids")
     return columns
-
-
-def flatten_bags(
-    bags: Sequence[ArrayLike], labels: ArrayLike
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
-    """Turn a list of bags (one 2-D array each) and one label per bag into flat rows.
-
-    Returns
-    -------
-    X : ndarray of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-        The bag's label, repeated on its rows.
-    groups : ndarray of shape (n_rows,)
-        The position of the bag in the list.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y, groups = flatten_bags([np.ones((2, 3)), np.zeros((1, 3))], ["run", "walk"])
-    >>> X.shape, y.tolist(), groups.tolist()
-    ((3, 3), ['run', 'run', 'walk'], [0, 0, 1])
-    """
-    arrays = [np.asarray(bag) for bag in bags]
-    labels_bag = np.asarray(labels)
-    if not arrays:
-        raise GroupDataError("there are no bags")
-    if labels_bag.shape[:1] != (len(arrays),):
-        raise GroupDataError(
-            f"labels must hold one entry per bag ({len(arrays)}), got shape {labels_bag.shape}"
-        )
-    for position, array in enumerate(arrays):
-        if array.ndim != 2 or len(array) == 0 or array.shape[1] != arrays[0].shape[1]:
-            raise GroupDataError(
-                f"bag {position} must be a table with at least one row and as many columns as "
-                f"bag 0, got shape {array.shape}"
-            )
-    groups = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
-    return np.concatenate(arrays), labels_bag[groups], groups
-
-
-def unflatten_bags(
-    X: ArrayLike, y: ArrayLike, groups: ArrayLike
-) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[Any]]:
-    """Split flat rows into a list of bags; the inverse of :func:`flatten_bags`.
-
-    Returns
-    -------
-    bags : list of ndarray
-        One table per group, rows in their given order.
-    labels : ndarray of shape (n_groups,)
-    names : ndarray of shape (n_groups,)
-    """
-    encoded = Groups(groups)
-    rows = encoded._row_values(X)[encoded.order]
-    return np.split(rows, encoded.offsets[1:-1]), encoded.one_per_group(y), encoded.names
 
 
 def show(value: Any) -> str:

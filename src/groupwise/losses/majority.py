@@ -1,5 +1,7 @@
 """Majority supervision: SBoost's exponential loss, of margins and for gradient boosting."""
 
+import math
+import operator
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -291,6 +293,6 @@ def _session_terms(
             weight += groups.spread(shared, weight.dtype) * part
     communicator = LocalOnly() if communicator is None else communicator
     highest = communicator.allreduce_max(max(tops))
-    relative = np.exp(np.array(tops) - highest)
-    value = communicator.allreduce_sum(float(relative @ np.array(sums)))
-    return float(np.log(value)) + highest, (relative / ((1.0 + gamma) * value)).tolist()
+    relative = [math.exp(top - highest) for top in tops]
+    value = communicator.allreduce_sum(sum(map(operator.mul, relative, sums)))
+    return math.log(value) + highest, [factor / ((1.0 + gamma) * value) for factor in relative]
