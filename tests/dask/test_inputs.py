@@ -139,3 +139,15 @@ def test_features_as_xgboost_takes_them():
             as_matrix(table, 2)
     with pytest.raises(GroupDataError, match="must be a table of numbers"):
         as_matrix(np.array(["a"]))
+
+
+def test_ranges_of_three_classes(client, coarse, cut):
+    X, _, groups = coarse()
+    ends = pd.MultiIndex.from_product([["a", "b", "c"], ["low", "high"]])
+    y = dd.from_pandas(pd.DataFrame(np.ones((len(X), 6)), columns=ends), npartitions=2)
+    X, groups = (
+        dd.from_pandas(pd.DataFrame(X), npartitions=2),
+        dd.from_pandas(pd.Series(groups), npartitions=2),
+    )
+    with pytest.raises(GroupDataError, match="ranges of three and more classes"):
+        fit(client, X, y, groups, "reported_counts")
