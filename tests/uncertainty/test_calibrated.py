@@ -99,7 +99,7 @@ def test_flipped_labels_come_first(plain):
     wrong = np.where(np.isin(groups, flipped), 1 - y, y)
     found = find_label_issues(plain, X, wrong, groups=groups, random_state=0)
     first = found.table["group"].head(20)
-    assert np.isin(first, flipped).mean() > 0.5  # chance: 0.1
+    assert np.isin(first, flipped).mean() >= 0.6  # chance: 0.1
     suspected = found.table["group"][found.table["issue"]]
     assert np.isin(suspected, flipped).mean() > 0.4
     cv = WholeGroupKFold(3, n_repeats=2, random_state=0)
