@@ -429,7 +429,21 @@ def run(out: Path, *, repeats: int = 4, seed: int = 0, track: Track = quiet) -> 
         "r": RANDOMNESS,
         "rows": _ROWS,
     }
-    return Result("aoc", tables, settings, _NOTES, figures)
+    return Result("aoc", tables, settings, [*_reached(first), *_NOTES], figures)
+
+
+def _reached(first: pd.DataFrame) -> list[str]:
+    """How many cells of the figures have the standard error that was asked for."""
+    if first.empty:
+        return []
+    text = []
+    for number, what in enumerate(("transduction", "induction"), start=1):
+        errors = first.groupby(["method", "n_b", "r"])[what].sem().dropna()
+        text.append(f"{(errors <= _GOOD).sum()} of the {len(errors)} cells of Figure {number}")
+    return [
+        f"The standard error is at most .3 points in {' and '.join(text)}; the others want more "
+        "draws than were made, see the table of draws."
+    ]
 
 
 _NOTES = [

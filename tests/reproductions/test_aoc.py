@@ -83,6 +83,7 @@ def test_standard_errors_by_hand():
     draws["induction"] = draws["transduction"] / 10
     assert (aoc._spread(draws, "transduction") == 10.0).all(axis=None)
     assert aoc._summary_error(draws, "transduction").loc[("a", "m")] == 5.0
+    assert "in 0 of the 4 cells of Figure 1 and 0 of" in aoc._reached(draws)[0]
     needed = aoc._needed(draws).loc["m"]
     assert needed["transduction: largest s.e."] == 10.0
     assert needed["transduction: cells above .3"] == 4
