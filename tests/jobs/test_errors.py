@@ -10,7 +10,7 @@ import pytest
 import groupwise
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.jobs import Job, JobOptions, make_supervision, predict_table
-from groupwise.jobs.kinds import KINDS
+from groupwise.jobs.supervision import KINDS
 from groupwise.methods import get_method
 from groupwise.tables import OptionError, TableError, choose_features, read_table
 

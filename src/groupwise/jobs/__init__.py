@@ -6,12 +6,11 @@ from groupwise.jobs.compare import Comparison
 from groupwise.jobs.fit import fit_table
 from groupwise.jobs.fold_result import FoldResult, GroupResults
 from groupwise.jobs.job import Job
-from groupwise.jobs.kinds import KINDS, make_supervision
 from groupwise.jobs.leaderboard import leaderboard
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.options import JobOptions, read_tables
 from groupwise.jobs.result import Result, RunInfo
-from groupwise.jobs.supervision import Supervision
+from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
 from groupwise.jobs.targets import coarser_ids
 from groupwise.methods import METHODS, Method, get_method, methods_for
 

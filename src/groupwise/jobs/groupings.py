@@ -1,5 +1,6 @@
 """What is known of the same rows by several groupings: precincts and counties, ages and towns."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 from groupwise.base import Predictions
 from groupwise.groups import Groupings
 from groupwise.inputs.parameters import check_number
+from groupwise.jobs.reports import Reports
 from groupwise.jobs.supervision import (
     Majority,
     Presence,
     Proportions,
-    Reports,
     Split,
     Supervision,
+    make_supervision,
 )
 from groupwise.jobs.targets import GroupingTargets, Targets, class_codes, get_column, labels_of
 from groupwise.losses import (
@@ -29,7 +31,7 @@ from groupwise.losses import (
 )
 from groupwise.tables import OptionError, TableError
 
-__all__ = ["KINDS_OF_GROUPINGS", "SeveralSupervision"]
+__all__ = ["KINDS_OF_GROUPINGS", "SeveralSupervision", "supervision_of_groupings"]
 
 #: Kinds whose losses add up, with these.
 KINDS_OF_GROUPINGS: dict[str, type[GroupLoss]] = {
@@ -288,6 +290,67 @@ class SeveralSupervision(Supervision):
 
     def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
         return self.first.judge(predictions, targets)
+
+
+def supervision_of_groupings(
+    kind: str,
+    *,
+    groups: Sequence[str],
+    labels: Sequence[str | Sequence[str]],
+    group_weights: Mapping[str, float] | None = None,
+    **columns: Any,
+) -> SeveralSupervision:
+    """What is known by each of several groupings of the same rows.
+
+    Parameters
+    ----------
+    kind : str
+        Of each of them.
+    groups : sequence of str
+        Columns of ids, the one that is judged and predicted first.
+    labels : sequence of str or of sequences of str
+        What ``label`` would be for each alone; one entry: labels of rows, which all of them count.
+    group_weights : mapping, default=None
+        Of groupings, by their column; 1 for those it does not name.
+    **columns
+        What the kind takes besides; ``None`` is the same as nothing.
+
+    Examples
+    --------
+    >>> known = supervision_of_groupings("proportions", groups=["age", "county"], labels=["smokes"])
+    >>> known.group, known.labels
+    ('age', (('smokes',), ('smokes',)))
+    """
+    each = [(label,) if isinstance(label, str) else tuple(label) for label in labels]
+    if kind not in KINDS_OF_GROUPINGS:
+        raise OptionError(
+            f"more than one `group` is for `kind` {', '.join(KINDS_OF_GROUPINGS)}, not {kind}"
+        )
+    if len(each) == 1:
+        if kind != "proportions" or len(each[0]) != 1:
+            raise OptionError(
+                f"{len(groups)} `group` need a `label` each, the columns of a `label` with commas "
+                "between; one for all of them is a column of rows' labels (`kind` proportions)"
+            )
+        each *= len(groups)
+    elif len(each) != len(groups):
+        raise OptionError(f"{len(groups)} `group` need a `label` each, got {len(each)}")
+    weights = group_weights or {}
+    unknown = [name for name in weights if name not in groups]
+    if unknown:
+        raise OptionError(f"`group_weights` names {unknown[0]!r}, which is no `group`")
+    given = {name: value for name, value in columns.items() if value is not None}
+    for label, group in zip(each, groups, strict=True):  # a bad column or word is told as for one
+        make_supervision(kind, label=label, group=group, **given)
+    return SeveralSupervision(
+        group=groups[0],
+        label=each[0],
+        of=kind,
+        groups=tuple(groups),
+        labels=tuple(each),
+        weights=tuple(float(weights.get(group, 1.0)) for group in groups),
+        **given,
+    )
 
 
 def _on_all_rows(values: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from groupwise.groups import Groups
+from groupwise.jobs.groupings import supervision_of_groupings
 from groupwise.jobs.job import Job
-from groupwise.jobs.kinds import make_supervision, supervision_of_groupings
-from groupwise.jobs.supervision import Supervision
+from groupwise.jobs.supervision import Supervision, make_supervision
 from groupwise.jobs.targets import get_column, ids_of
 from groupwise.tables import (
     LoadedTable,

@@ -1,19 +1,83 @@
 """Counts as they were reported: what was done to them in words, and the columns that hold them."""
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.jobs.targets import about_columns, get_column
+from groupwise.jobs.supervision import Proportions, Split, named, plain_folds
+from groupwise.jobs.targets import Targets, about_columns, get_column
 from groupwise.losses import Reported, ReportedCountLoss
 from groupwise.losses.reported import NOISES
 from groupwise.tables import OptionError, TableError
 from groupwise.targets import check_reports
 
-__all__ = ["parse_reported", "reported_shares", "reports_of"]
+__all__ = ["Reports", "parse_reported", "reported_shares", "reports_of"]
 
 _WORDS = {"rounded": "rounding", "below": "suppressed_below", "sample": "sampled"}
+
+
+@dataclass(frozen=True)
+class Reports(Proportions):
+    """What was published of the groups' counts: one column, two for a range, or one per class."""
+
+    reported: str = "exact"
+
+    kind: ClassVar[str] = "reported"
+    meaning: ClassVar[str] = "what is known is a count of a group, as it was published"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.law()
+
+    def law(self) -> Reported:
+        """What was done to the counts."""
+        return parse_reported(self.reported)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The columns' names, where there are more than two; or what is counted and what is not."""
+        if len(self.label) > 2:
+            return self.label
+        counted = self.label[0] if len(self.label) == 1 else "counted"
+        return f"not {counted}", counted
+
+    def targets_in(
+        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
+    ) -> Targets:
+        groups = self.groups_in(frame, name)
+        told = reports_of(frame, self.label, name, groups)
+        law = self.law()
+        n_classes = len(self.classes)
+        with about_columns(name, *self.label):
+            ReportedCountLoss(law).check(told[groups.first_rows], groups, n_classes=n_classes)
+        return Targets(reported_shares(told, groups, law), groups, self.classes, told=told)
+
+    def labelled_rows(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
+        """A count that is left out because it is small is known to be small."""
+        if self.law().suppressed_below is not None:
+            return np.ones(len(frame), dtype=bool)
+        return super().labelled_rows(frame, name)
+
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
+        """Folds of whole groups; those with a report judge."""
+        rows = self.judged_rows(targets)
+        if len(rows) == 0:
+            raise TableError(
+                f"{named(self.label)} no report of any group's classes: there is nothing to judge"
+            )
+        folds = plain_folds(targets, n_splits, seed)
+        cut = [(train, test[np.isin(test, rows)]) for train, test in folds]
+        return [(train, test) for train, test in cut if len(test)]
+
+    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
+        return {"loss__reported": self.law()}
+
+    def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
+        return np.flatnonzero(~np.isnan(targets.y).any(axis=1))
 
 
 def parse_reported(words: str) -> Reported:

@@ -15,8 +15,7 @@ import pandas as pd
 from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.fold_result import FoldResult, Record, wilson_interval
-from groupwise.jobs.kinds import make_supervision
-from groupwise.jobs.supervision import Supervision
+from groupwise.jobs.supervision import Supervision, make_supervision
 from groupwise.metrics import bootstrap_interval
 from groupwise.tables import ColumnUse, TableError
 

@@ -1,7 +1,7 @@
 """What is known of groups: kinds, each of which knows its columns, splits, score and words."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from sklearn.model_selection import StratifiedGroupKFold
 from groupwise.base import Predictions
 from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
-from groupwise.jobs.reports import parse_reported, reported_shares, reports_of
 from groupwise.jobs.targets import (
     Targets,
     about_columns,
@@ -22,23 +21,27 @@ from groupwise.jobs.targets import (
     labels_of,
     shares_of,
 )
-from groupwise.losses import Reported, ReportedCountLoss
 from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 
 __all__ = [
+    "KINDS",
     "Majority",
     "Measure",
     "Presence",
     "Proportions",
-    "Reports",
     "Split",
     "Supervision",
     "Transfer",
+    "make_supervision",
+    "named",
+    "plain_folds",
 ]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+#: The kinds by name; each class enters itself.
+KINDS: dict[str, type["Supervision"]] = {}
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,9 @@ class Supervision:
     explains: ClassVar[bool] = True
     #: What is predicted of a group: probabilities, or shares.
     mark: ClassVar[str] = "p"
+
+    def __init_subclass__(cls) -> None:
+        KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
         if self.group is None:
@@ -117,7 +123,7 @@ class Supervision:
         labelled = ~np.logical_and.reduce([values.isna().to_numpy() for values in columns])
         if not labelled.any():
             raise TableError(
-                f"{name}: {_named(self.label)} no value at all: there is nothing to learn from"
+                f"{name}: {named(self.label)} no value at all: there is nothing to learn from"
             )
         if not labelled.all() and not self.rows_labelled:
             groups = self.groups_in(frame, name)
@@ -126,7 +132,7 @@ class Supervision:
             if len(mixed):
                 n_rows = int(groups.sizes[mixed[0]])
                 raise TableError(
-                    f"{name}: {_named(self.label)} a value on "
+                    f"{name}: {named(self.label)} a value on "
                     f"{round(share[mixed[0]] * n_rows)} of the {n_rows} rows of group "
                     f"{show(groups.names[mixed[0]])}; a group has its label on all of its rows, "
                     f"or on none and is not labelled ({len(mixed)} such groups)"
@@ -255,71 +261,11 @@ class Proportions(Supervision):
         return Targets(groups.spread(shares_group), groups, classes)
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return _plain_folds(targets, n_splits, seed)
+        return plain_folds(targets, n_splits, seed)
 
     def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
         truth = targets.y[targets.groups.first_rows]
         return 1.0 - 0.5 * np.abs(predictions.proba_group - truth).sum(axis=1)
-
-
-@dataclass(frozen=True)
-class Reports(Proportions):
-    """What was published of the groups' counts: one column, two for a range, or one per class."""
-
-    reported: str = "exact"
-
-    kind: ClassVar[str] = "reported"
-    meaning: ClassVar[str] = "what is known is a count of a group, as it was published"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.law()
-
-    def law(self) -> Reported:
-        """What was done to the counts."""
-        return parse_reported(self.reported)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The columns' names, where there are more than two; or what is counted and what is not."""
-        if len(self.label) > 2:
-            return self.label
-        counted = self.label[0] if len(self.label) == 1 else "counted"
-        return f"not {counted}", counted
-
-    def targets_in(
-        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Targets:
-        groups = self.groups_in(frame, name)
-        told = reports_of(frame, self.label, name, groups)
-        law = self.law()
-        n_classes = len(self.classes)
-        with about_columns(name, *self.label):
-            ReportedCountLoss(law).check(told[groups.first_rows], groups, n_classes=n_classes)
-        return Targets(reported_shares(told, groups, law), groups, self.classes, told=told)
-
-    def labelled_rows(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
-        """A count that is left out because it is small is known to be small."""
-        if self.law().suppressed_below is not None:
-            return np.ones(len(frame), dtype=bool)
-        return super().labelled_rows(frame, name)
-
-    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        """Folds of whole groups; those with a report judge."""
-        rows = self.judged_rows(targets)
-        if len(rows) == 0:
-            raise TableError(
-                f"{_named(self.label)} no report of any group's classes: there is nothing to judge"
-            )
-        folds = _plain_folds(targets, n_splits, seed)
-        cut = [(train, test[np.isin(test, rows)]) for train, test in folds]
-        return [(train, test) for train, test in cut if len(test)]
-
-    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
-        return {"loss__reported": self.law()}
-
-    def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
-        return np.flatnonzero(~np.isnan(targets.y).any(axis=1))
 
 
 @dataclass(frozen=True)
@@ -368,7 +314,7 @@ class Measure(Supervision):
         return Targets(codes, groups, found)
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return _plain_folds(targets, n_splits, seed)
+        return plain_folds(targets, n_splits, seed)
 
     def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {"measure": self.measure}
@@ -434,7 +380,7 @@ class Transfer(Supervision):
         inside = targets.take(rows)
         splits = []
         whole = targets.groups.codes if targets.whole is None else targets.whole
-        for _, test in _plain_folds(inside, n_splits, seed):
+        for _, test in plain_folds(inside, n_splits, seed):
             tested = np.unique(whole[rows[test]])
             train = np.flatnonzero(~np.isin(whole, tested))
             splits.append((train, rows[test]))
@@ -459,7 +405,36 @@ class Transfer(Supervision):
         return targets.groups.mean((predictions.code_row == targets.y).astype(float))
 
 
-def _plain_folds(targets: Targets, n_splits: int, seed: int) -> list[Split]:
+def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -> Supervision:
+    """A kind of supervision from its columns; arguments that it has no use for are refused by name.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    label : str or sequence of str
+        Column of labels; for proportions one per class.
+    **columns
+        ``group`` and what the kind takes besides; ``None`` is the same as nothing.
+
+    Examples
+    --------
+    >>> make_supervision("presence", label="active", group="molecule", positive="yes")
+    Presence(group='molecule', label=('active',), positive='yes')
+    """
+    if kind not in KINDS:
+        raise OptionError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}")
+    chosen = KINDS[kind]
+    given = {name: value for name, value in columns.items() if value is not None}
+    useless = sorted(set(given) - {field.name for field in fields(chosen)})
+    if useless:
+        raise OptionError(f"`kind` {kind} has no use for `{useless[0]}`")
+    labels = (label,) if isinstance(label, str) else tuple(label)
+    return chosen(**{"group": None, "label": labels} | given)
+
+
+def plain_folds(targets: Targets, n_splits: int, seed: int) -> list[Split]:
+    """Folds of whole groups, or of what is kept whole."""
     ids = targets.groups if targets.whole is None else Groups(targets.whole)
     if ids.n_groups < 2:
         what = "group" if targets.whole is None else "value of `keep_whole`"
@@ -492,6 +467,7 @@ def _stratified_whole_folds(
     return splits
 
 
-def _named(columns: Sequence[str]) -> str:
+def named(columns: Sequence[str]) -> str:
+    """Columns as the beginning of a sentence."""
     several = len(columns) > 1
     return f"column{'s' * several} {', '.join(map(repr, columns))} {'have' if several else 'has'}"
