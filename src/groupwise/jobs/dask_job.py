@@ -22,9 +22,8 @@ from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.parquet_folder import ParquetFolder, Piece
-from groupwise.jobs.reports import reports_of
+from groupwise.jobs.reports import Reports, reports_of
 from groupwise.jobs.result import Result, RunInfo
-from groupwise.jobs.reports import Reports
 from groupwise.jobs.supervision import Supervision
 from groupwise.jobs.targets import class_codes, ids_of, labels_of
 from groupwise.methods import Method
