@@ -119,6 +119,13 @@ def test_an_incomplete_round_is_the_last(problem):
     assert len(choice.answer["proba_group"]) == 80
 
 
+def test_many_candidates_on_two_folds_do_not_outvote_a_few_on_three(problem):
+    race, _ = race_of(problem, [[of(3.0), of(2.0)], [of(s) for s in (2.5, 2.4, 2.3)]], n_tasks=16)
+    assert [len(entry.folds) for entry in race.entries] == [5, 5, 2, 2, 2]
+    choice = choose(KIND, race)
+    assert (choice.n_folds, len(choice.entries)) == (5, 2)
+
+
 def test_one_fold_is_judged_by_halves(problem):
     race, _ = race_of(problem, [[of(3.0), of(0.0)]], n_tasks=2)
     choice = choose(KIND, race)

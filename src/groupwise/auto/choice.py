@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from groupwise.auto.ensemble import Answer, Truth
 from groupwise.auto.kinds import Ensemble, Kind
 from groupwise.auto.members import Member
-from groupwise.auto.race import Entry, Race
+from groupwise.auto.race import LEAST_FOLDS, Entry, Race
 from groupwise.auto.scaling import mean_interval
 from groupwise.exceptions import GroupDataError
 
@@ -113,14 +113,17 @@ def held_out_groups(
 def choose(kind: Kind, race: Race) -> Choice:
     """Choose among the candidates that were judged on the same folds.
 
-    These are all folds, or, where time was short, so many that candidates times folds are the most.
+    These are all folds, or, where time was short, so many that candidates times folds are the most;
+    three at least, if two candidates have as many: fewer say little of how good they are.
 
     Raises
     ------
     GroupDataError
         If there is none.
     """
-    folds = range(race.n_folds, 0, -1)
+    two_have = sorted(len(entry.folds) for entry in race.usable(1))[-2:]
+    least = min(LEAST_FOLDS, *two_have, race.n_folds)
+    folds = range(race.n_folds, least - 1, -1)
     n_folds = max(folds, key=lambda number: number * len(race.usable(number)))
     usable = race.usable(n_folds)
     if not usable:

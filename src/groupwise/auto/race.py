@@ -25,7 +25,7 @@ from groupwise.files import atomic_write
 from groupwise.groups import Groups
 from groupwise.kernels import share_kernels
 
-__all__ = ["Entry", "HeldOut", "InProcess", "Race", "Runner", "Store"]
+__all__ = ["LEAST_FOLDS", "Entry", "HeldOut", "InProcess", "Race", "Runner", "Store"]
 
 logger = logging.getLogger("groupwise.auto")
 
@@ -33,8 +33,8 @@ logger = logging.getLogger("groupwise.auto")
 _N_BEST = 5
 # So many methods' settings are searched.
 _N_SEARCHED = 3
-# Where time is short, those that can be judged on so many folds go on.
-_LEAST_FOLDS = 3
+#: Where time is short, those that can be judged on so many folds go on.
+LEAST_FOLDS = 3
 
 
 @dataclass
@@ -322,7 +322,7 @@ class Race:
         left = self.runner.seconds_left
         if left == np.inf:
             return
-        to_do = (_LEAST_FOLDS if n_folds < _LEAST_FOLDS < self.n_folds else self.n_folds) - n_folds
+        to_do = (LEAST_FOLDS if n_folds < LEAST_FOLDS < self.n_folds else self.n_folds) - n_folds
         running = [entry for entry in tier if entry.state == "running"]
         means = [float(np.nanmean(loss)) for loss in self._losses(running, n_folds)]
         best = {id(running[place]) for place in np.argsort(means)[:_N_BEST]}
