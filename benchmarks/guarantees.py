@@ -819,9 +819,9 @@ NOTES = {
     "cost": "CPU seconds, one thread, 100 trees (20 where explained); medians over turns of ratios "
     "to the plain thing (one fit, the mean of one before and one after; the engine's own "
     "contributions). Five fits of four fifths of the groups and one of all would be 5.0 if a fit "
-    "took time as it has rows and nothing else took any; made-up rows are in groups of ten; s.e. by "
-    "normal theory of the median; least times are each piece's least over the turns, added up, over "
-    "the least of a plain fit.",
+    "took time as it has rows and nothing else took any; made-up rows are in groups of ten; s.e. "
+    "by normal theory of the median; least times are each piece's least over the turns, added up, "
+    "over the least of a plain fit.",
 }
 
 
