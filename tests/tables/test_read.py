@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from groupwise.tables import TableError, read_table, write_table
+from groupwise.tables import TableError, formats, read_table, write_table
 
 
 def same(found, people):
@@ -226,3 +226,20 @@ def test_without_a_line_of_names(tmp_path):
     frame = read_table(tmp_path / "t.data", header=False, text=["c1"]).frame
     assert frame.columns.tolist() == ["c1", "c2", "c3"] and frame["c1"].tolist() == ["007", "8"]
     assert frame["c2"].isna().tolist() == [True, False] and frame["c3"].tolist() == [1.0, 2.5]
+
+
+def test_arrow_holds_no_object_of_python_after_reading_a_small_table():
+    """Its threads let go of one too late when the program ends at once, which aborted it."""
+    content = ("x,y\n" + "1,2\n" * 9).encode()
+    held = sys.getrefcount(content)
+    first, source = formats._first_line(io.BytesIO(content))
+    assert (first, source.read()) == (b"x,y", content)
+    source = formats._source(content)
+    assert sys.getrefcount(content) == held
+
+
+def test_a_large_table_is_read_piece_by_piece(monkeypatch, tmp_path):
+    monkeypatch.setattr(formats, "_SMALL", 64)
+    path = tmp_path / "large.csv"
+    path.write_text("x,y\n" + "1,2\n" * 50_000)
+    assert read_table(path).frame.sum().tolist() == [50_000, 100_000]

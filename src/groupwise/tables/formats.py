@@ -85,6 +85,7 @@ class Format:
 
 # What stands for a missing value besides what Arrow knows (NA, null, NaN, ...).
 _MISSING = [*pyarrow.csv.ConvertOptions().null_values, "?", " ?"]
+_SMALL = 1 << 24  # bytes of a table that is copied into the memory of Arrow
 _NUMBER_NAME = re.compile(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
 
 
@@ -134,7 +135,23 @@ def _first_line(stream: BinaryIO) -> tuple[bytes, Any]:
     head = stream.read(1 << 16)
     if not head.strip():
         raise TableError("is empty")
-    return head.split(b"\n", 1)[0], _Rejoined(head, stream)
+    first = head.split(b"\n", 1)[0]
+    while len(head) < _SMALL and (more := stream.read(_SMALL)):
+        head += more
+    return first, _source(head) if len(head) < _SMALL else _Rejoined(head, stream)
+
+
+def _source(content: bytes) -> pa.NativeFile:
+    """Bytes for Arrow to read, where they are few in its own memory.
+
+    A thread of Arrow's that has just read an object of Python's lets it go a moment later. If the
+    program has ended by then, the process is aborted (apache/arrow issue 34314).
+    """
+    if len(content) >= _SMALL:
+        return pa.BufferReader(content)
+    memory = pa.BufferOutputStream()
+    memory.write(content)
+    return pa.BufferReader(memory.getvalue())
 
 
 class _Rejoined:
@@ -167,20 +184,20 @@ def _separator_in(header: bytes) -> str:
 
 
 def _read_parquet(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
-    return pyarrow.parquet.ParquetFile(pa.BufferReader(stream.read())).read()
+    return pyarrow.parquet.ParquetFile(_source(stream.read())).read()
 
 
 def _read_feather(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     content = stream.read()
     if content[:6] == b"ARROW1" or content[:4] == b"FEA1":
-        return pyarrow.feather.read_table(pa.BufferReader(content))
-    return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+        return pyarrow.feather.read_table(_source(content))
+    return pa.ipc.open_stream(_source(content)).read_all()
 
 
 def _read_json_lines(stream: Any, _text: Sequence[str], _header: bool) -> pa.Table:
     content = stream.read()
     check_nesting(content)
-    return pyarrow.json.read_json(pa.BufferReader(content))
+    return pyarrow.json.read_json(_source(content))
 
 
 def _read_excel(stream: Any, text: Sequence[str], header: bool) -> pa.Table:
