@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from groupwise import Groups, SBoostClassifier
 from groupwise.exceptions import GroupDataError
@@ -136,7 +136,7 @@ def test_nearly_as_many_classes_as_rows_are_told_as_by_scikit_learn():
     labels = np.append(np.arange(29), 0)
     with warnings.catch_warnings(record=True) as expected:
         warnings.simplefilter("always")
-        type_of_target(labels)
+        check_classification_targets(labels)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         classes, _ = distinct_labels(labels, Groups(np.arange(30)))
