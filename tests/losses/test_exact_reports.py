@@ -15,6 +15,7 @@ from groupwise.losses import (
     ReportedCountLoss,
     exact_reports,
 )
+from tests.losses.derivatives import check_derivatives_of_classes
 
 LAWS = [Reported(), Reported("laplace", 1.5), Reported(rounding=3), Reported(suppressed_below=2)]
 
@@ -67,16 +68,7 @@ def test_gradient_and_majoriser(reported):
     groups, ends, score = ranges(reported, seed=1)
     weight = groups.spread(np.array([1.0, 2.0, 0.5, 1.0]))
     bound = ExactReportedLoss(reported).bind(ends, groups, n_classes=3, weight_row=weight)
-    gradient, curvature = bound.gradient_and_curvature(score)
-    steps = (1e-5 * np.eye(score.size)).reshape(-1, *score.shape)
-    numerical = [(bound.value(score + s) - bound.value(score - s)) / 2e-5 for s in steps]
-    assert np.allclose(gradient.ravel(), numerical, atol=1e-6)
-    assert np.allclose(gradient.sum(axis=1), 0, atol=1e-12)  # shifts of a row change nothing
-    hessian = np.array(
-        [((bound.gradient(score + s) - bound.gradient(score - s)) / 2e-5).ravel() for s in steps]
-    )
-    gap = np.diag(curvature.ravel()) - (hessian + hessian.T) / 2
-    assert np.linalg.eigvalsh(gap).min() > -1e-6
+    check_derivatives_of_classes(bound, score)
 
 
 def test_exact_reports_are_exact_counts():

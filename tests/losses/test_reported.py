@@ -10,6 +10,7 @@ from scipy.stats import betabinom, laplace, norm
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
 from groupwise.losses import CountLikelihoodLoss, Reported, ReportedCountLoss, reported_counts
+from tests.losses.derivatives import check_derivatives_of_classes
 
 REPORTS = [
     Reported(),
@@ -201,17 +202,7 @@ def test_three_classes_are_each_against_the_rest(reported, ranges):
         for k in range(3)
     )
     assert np.isclose(bound.value(score), value / 2)
-    gradient, curvature = bound.gradient_and_curvature(score)
-    size = score.size
-    steps = (1e-5 * np.eye(size)).reshape(size, *score.shape)
-    numerical = [(bound.value(score + s) - bound.value(score - s)) / 2e-5 for s in steps]
-    assert np.allclose(gradient.ravel(), numerical, atol=1e-6)
-    assert np.allclose(gradient.sum(axis=1), 0, atol=1e-12)  # shifts of a row change nothing
-    hessian = np.array(
-        [((bound.gradient(score + s) - bound.gradient(score - s)) / 2e-5).ravel() for s in steps]
-    )
-    gap = np.diag(curvature.ravel()) - (hessian + hessian.T) / 2
-    assert np.linalg.eigvalsh(gap).min() > -1e-6
+    check_derivatives_of_classes(bound, score)
     for extreme in (1e6 * np.sign(score), np.full(score.shape, -1e3)):
         assert np.isfinite(bound.value(extreme))
         assert np.isfinite(bound.gradient_and_curvature(extreme, np.float32)).all()

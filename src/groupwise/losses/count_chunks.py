@@ -22,8 +22,8 @@ _LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its whil
 
 
 @dataclass(frozen=True)
-class CountChunk:
-    """Groups of like size and count, of whose rows the rarer kind is counted.
+class _Chunk:
+    """Groups of like size.
 
     Attributes
     ----------
@@ -32,17 +32,27 @@ class CountChunk:
         A group's rows; where it has fewer, ``real`` is false and the row is any.
     real : ndarray of shape (padded size, n), or None
         ``None`` where all rows are real.
-    count : ndarray of shape (n,)
-        Of the rarer kind.
     rare : ndarray of shape (n,)
-        1 where positives are the rarer kind, 0 where negatives are.
+        1 where positives are counted, 0 where negatives are: those of which there can be fewer.
     """
 
     groups: NDArray[np.intp]
     rows: NDArray[np.intp]
     real: NDArray[np.bool_] | None
-    count: NDArray[np.intp]
     rare: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CountChunk(_Chunk):
+    """Groups of like size and count.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n,)
+        Of the rarer kind.
+    """
+
+    count: NDArray[np.intp]
 
     def log_range(self, largest: float) -> float:
         """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
@@ -62,9 +72,7 @@ class CountChunk:
     def condition(self, proba: NDArray[Any]) -> NDArray[Any]:
         """Replace ``proba`` of the rows by their expectations given the counts; log P(count).
 
-        ``ahead[j, t]`` is the probability that the first j rows hold t of the rarer kind,
-        ``back[t]`` that the rows from j on supply what is then missing; t beyond the count matters
-        to neither. A row that is padding is never of that kind and changes nothing.
+        A row that is padding is never of the rarer kind and changes nothing.
         """
         sign, other = 2.0 * self.rare - 1.0, 1.0 - self.rare
         p = proba[self.rows]
@@ -72,22 +80,9 @@ class CountChunk:
         p += other
         if self.real is not None:
             p *= self.real
-        q = 1.0 - p
-        padded, n_groups = p.shape
-        ahead = np.zeros((padded, int(self.count.max()) + 1, n_groups))
-        ahead[0, 0] = 1.0
-        for j in range(padded - 1):
-            np.multiply(ahead[j], q[j], out=ahead[j + 1])
-            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
-        back = np.zeros(ahead.shape[1:])
-        back[self.count, np.arange(n_groups)] = 1.0
-        for j in range(padded - 1, -1, -1):
-            supplied = back[1:] * p[j]
-            back *= q[j]
-            back[:-1] += supplied
-            supplied *= ahead[j, :-1]
-            np.add.reduce(supplied, axis=0, out=p[j])
-        p /= back[0]
+        back = np.zeros((int(self.count.max()) + 1, p.shape[1]))
+        back[self.count, np.arange(p.shape[1])] = 1.0
+        _condition(p, back)
         p -= other
         p *= sign
         if self.real is None:
@@ -98,29 +93,18 @@ class CountChunk:
 
 
 @dataclass(frozen=True)
-class PosteriorChunk:
+class PosteriorChunk(_Chunk):
     """Groups of like size of whose count a likelihood is known, not the count itself.
 
     Attributes
     ----------
-    groups : ndarray of shape (n,)
-    rows : ndarray of shape (padded size, n)
-        A group's rows; where it has fewer, ``real`` is false and the row is any.
-    real : ndarray of shape (padded size, n), or None
-        ``None`` where all rows are real.
-    rare : ndarray of shape (n,)
-        1 where positives are counted in ``likelihood``, 0 where negatives are: those of which there
-        can be fewer.
     likelihood : ndarray of shape (most + 1, n)
-        Of each count up to the most that is possible; the largest of a group's is 1.
+        Of each count of the rarer kind up to the most that is possible; the largest of a group's is
+        1.
     least : int
         The smallest count that is possible in a group.
     """
 
-    groups: NDArray[np.intp]
-    rows: NDArray[np.intp]
-    real: NDArray[np.bool_] | None
-    rare: NDArray[np.float64]
     likelihood: NDArray[np.float32]
     least: int
 
@@ -156,25 +140,34 @@ class PosteriorChunk:
         """
         real = np.ones(self.rows.shape, bool) if self.real is None else self.real
         p = proba[self.rows] * real
-        q = 1.0 - p
-        padded, n_groups = p.shape
-        ahead = np.zeros((padded, padded + 1, n_groups))
-        ahead[0, 0] = 1.0
-        for j in range(padded - 1):
-            np.multiply(ahead[j], q[j], out=ahead[j + 1])
-            ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
         size = real.sum(axis=0)
-        count = np.arange(padded + 1)[:, None]
+        count = np.arange(len(p) + 1)[:, None]
         back = np.where(count <= size, weight[firsts[self.groups] + np.minimum(count, size)], 0.0)
-        for j in range(padded - 1, -1, -1):
-            supplied = back[1:] * p[j]
-            back *= q[j]
-            back[:-1] += supplied
-            supplied *= ahead[j, :-1]
-            np.add.reduce(supplied, axis=0, out=p[j])
-        p /= back[0]
+        _condition(p, back)
         proba[self.rows[real]] = p[real]
         return np.log(back[0])
+
+
+def _condition(p: NDArray[Any], back: NDArray[Any]) -> None:
+    """Make probabilities (padded size, n) expectations given what is known of the counts.
+
+    ``back`` (most + 1, n) comes as the likelihood of each count, and its first line goes as that of
+    all. ``ahead[j, t]`` is the probability that the first j rows hold t, ``back[t]`` that the rows
+    from j on supply what is then missing; t beyond the most matters to neither.
+    """
+    q = 1.0 - p
+    ahead = np.zeros((len(p), *back.shape))
+    ahead[0, 0] = 1.0
+    for j in range(len(p) - 1):
+        np.multiply(ahead[j], q[j], out=ahead[j + 1])
+        ahead[j + 1, 1:] += ahead[j, :-1] * p[j]
+    for j in range(len(p) - 1, -1, -1):
+        supplied = back[1:] * p[j]
+        back *= q[j]
+        back[:-1] += supplied
+        supplied *= ahead[j, :-1]
+        np.add.reduce(supplied, axis=0, out=p[j])
+    p /= back[0]
 
 
 def _odds(score: NDArray[Any], chunk: "CountChunk | PosteriorChunk") -> NDArray[Any]:
@@ -342,4 +335,4 @@ def count_chunks(
             real = position < size[part]
             rows = layout.starts[groups[part]] + np.where(real, position, 0)
             rare = (fewer[part] == count_group[groups[part]]).astype(float)
-            yield CountChunk(groups[part], rows, None if real.all() else real, fewer[part], rare)
+            yield CountChunk(groups[part], rows, None if real.all() else real, rare, fewer[part])
