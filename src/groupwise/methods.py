@@ -49,6 +49,8 @@ class Method:
         Whether its rows have a weight towards their group's label.
     uses_unlabelled : bool, default=False
         Whether it learns from rows without a label, too.
+    is_slow : bool, default=False
+        Whether the automatic choice tries it last: it takes many times the time of the others.
     """
 
     kind: str
@@ -64,6 +66,7 @@ class Method:
     needs: str | None = None
     explains: bool = True
     uses_unlabelled: bool = False
+    is_slow: bool = False
 
     def reason_against(
         self,
@@ -141,7 +144,7 @@ _COSTS = {"C": (0.1, 1.0, 10.0)}
 _MEAN_RULES = {"rule": ("mean", "score")}  # of probabilities, of log-odds
 _ON_MEANS = "baseline: logistic regression on each group's mean"
 _MEANS = {"estimator": _LOGISTIC, "statistics": ("mean",)}
-_ROWS = {"estimator": "sklearn.ensemble:HistGradientBoostingClassifier"}
+_ROWS = {"estimator": "groupwise.boosting:BoostedTrees"}
 
 
 def _boosting(loss: str) -> dict[str, str]:
@@ -170,7 +173,7 @@ METHODS: tuple[Method, ...] = (
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
     Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000, max_features=48,
-           uses_unlabelled=True),
+           uses_unlabelled=True, is_slow=True),
     Method("majority", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
     Method("majority", "fisher-vectors", "groupwise.presence:FisherVectorClassifier",
            "Wei, Wu and Zhou 2014", n_classes=2, max_rows=200_000, explains=False),
@@ -182,9 +185,11 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "dissimilarity", "groupwise.presence:DissimilarityClassifier",
            "Cheplygina, Tax and Loog 2015", n_classes=2, max_rows=5000, explains=False),
     Method("majority", "network", _NETS, "networks on cross-entropy of rows and of mean scores",
-           _network("SessionSoftmaxLoss"), needs="torch", max_rows=20_000),
+           _network("SessionSoftmaxLoss"), needs="torch",
+           max_rows=20_000, is_slow=True),
     Method("majority", "network-pooled", _NETS, "networks on means and largest values of vectors",
-           _network("SessionSoftmaxLoss", "mean_max"), needs="torch", max_rows=20_000),
+           _network("SessionSoftmaxLoss", "mean_max"), needs="torch",
+           max_rows=20_000, is_slow=True),
 
     Method("presence", "noisy-or-boost", _BOOST, "Viola, Platt and Zhang 2006, on LightGBM",
            _boosting("NoisyOrLoss"), _ROUNDS, n_classes=2),
@@ -227,14 +232,17 @@ METHODS: tuple[Method, ...] = (
            "baseline: rows get their group's label, one positive row makes a group positive",
            {"rule": "any"}, n_classes=2),
     Method("presence", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "presence"}, max_rows=5000,
-           max_features=48, uses_unlabelled=True),
+           max_features=48, uses_unlabelled=True, is_slow=True),
     Method("presence", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
     Method("presence", "network", _NETS, "networks on the noisy-or of rows",
-           _network("NoisyOrLoss"), n_classes=2, needs="torch", max_rows=20_000),
+           _network("NoisyOrLoss"), n_classes=2, needs="torch",
+           max_rows=20_000, is_slow=True),
     Method("presence", "network-pooled", _NETS, "networks on means and largest values of vectors",
-           _network("SessionSoftmaxLoss", "mean_max"), needs="torch", max_rows=20_000),
+           _network("SessionSoftmaxLoss", "mean_max"), needs="torch",
+           max_rows=20_000, is_slow=True),
     Method("presence", "network-attention", _NETS, "gated attention, Ilse et al. 2018",
-           _network("SessionSoftmaxLoss", "attention"), needs="torch", max_rows=20_000),
+           _network("SessionSoftmaxLoss", "attention"), needs="torch",
+           max_rows=20_000, is_slow=True),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -267,9 +275,10 @@ METHODS: tuple[Method, ...] = (
     Method("proportions", "mlp", "groupwise.proportions:MLPAOCClassifier",
            "AOC-ANN, Musicant, Christensen and Olson 2007", needs="torch", max_rows=100_000),
     Method("proportions", "network", _NETS, "networks on the likelihood of the counts",
-           _network("CountLikelihoodLoss"), needs="torch", max_rows=20_000),
+           _network("CountLikelihoodLoss"), needs="torch",
+           max_rows=20_000, is_slow=True),
     Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
-           max_rows=5000, max_features=48, uses_unlabelled=True),
+           max_rows=5000, max_features=48, uses_unlabelled=True, is_slow=True),
     Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
            _ON_MEANS),
     Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",

@@ -20,6 +20,8 @@ class Invented:
     ``slow`` methods take ten seconds, others one.
     """
 
+    n_jobs = 1
+
     def __init__(self, problem, splits, n_tasks=10**6, slow=(), seconds_left=np.inf):
         self.problem, self.splits, self.left = problem, splits, n_tasks
         self.slow, self.seconds_left = slow, seconds_left
@@ -52,7 +54,9 @@ class Invented:
 def of(strength, **options):
     sboost = "groupwise.majority:SBoostClassifier"
     search = {"gamma": (4.0, 16.0)} if options.pop("searched", False) else {}
-    return Candidate(Method("majority", str(strength), sboost, "", search=search), **options)
+    is_slow = options.pop("is_slow", False)
+    method = Method("majority", str(strength), sboost, "", search=search, is_slow=is_slow)
+    return Candidate(method, **options)
 
 
 @pytest.fixture
@@ -86,6 +90,12 @@ def test_leaders_try_their_settings(problem):
     assert [e.candidate.params for e in race.entries[2:]] == [{"gamma": gamma} for gamma in more]
 
 
+def test_settings_come_before_slow_methods(problem):
+    race, _ = race_of(problem, [[of(2.9, is_slow=True), of(3.0, searched=True), of(0.5)]])
+    names = [entry.candidate.name for entry in race.entries]
+    assert names[:2] == ["3.0", "0.5"] and names[2].startswith("3.0(") and names[-1] == "2.9"
+
+
 def test_few_groups_no_dropping_no_settings(problem):
     few = problem.take(np.arange(50))
     tiers = [[of(s) for s in (3.0, 2.9, 2.8, 2.7, 2.6)], [of(0.0), of(2.0, searched=True)]]
@@ -107,6 +117,29 @@ def test_where_time_is_short_the_slow_leave_unless_they_lead(problem, seconds_le
     assert {len(entry.folds) for entry in race.entries[:5]} == {5}
     late = {entry.candidate.name for entry in race.entries if entry.state == "out of time"}
     assert late == {name for name, n in n_folds.items() if n < 5}
+
+
+@pytest.mark.parametrize(("seconds_left", "folds"), [(np.inf, [5, 5]), (60.0, [5, 0])])
+def test_against_the_clock_slow_methods_come_one_after_another(problem, seconds_left, folds):
+    few = problem.take(np.arange(50))
+    tiers = [[of(3.0), of(2.0)], [of(2.5, is_slow=True), of(2.6, is_slow=True)]]
+    n_tasks = 10**6 if seconds_left == np.inf else 15
+    options = {"slow": (2.5, 2.6), "seconds_left": seconds_left, "n_tasks": n_tasks}
+    race, runner = race_of(few, tiers, **options)
+    assert [len(entry.folds) for entry in race.entries] == [5, 5, *folds]
+    both = [("2.5", 0), ("2.6", 0)]
+    assert runner.ran[10:12] == (both if seconds_left == np.inf else [("2.5", 0), ("2.5", 1)])
+
+
+def test_a_slow_method_that_cannot_be_judged_makes_room(problem):
+    """It has had one fold, and two more would take longer than there is."""
+    few = problem.take(np.arange(50))
+    quick = [of(strength) for strength in (3.0, 2.9, 2.8, 2.7, 2.6)]
+    tiers = [[*quick, of(0.5, is_slow=True), of(2.5, is_slow=True)]]
+    race, runner = race_of(few, tiers, slow=(0.5,), seconds_left=25.0 + 25.0)
+    judged = {entry.candidate.name: len(entry.folds) for entry in race.entries}
+    assert (judged["0.5"], judged["2.5"]) == (1, 5)
+    assert [name for name, _ in runner.ran[25:]] == ["0.5", *["2.5"] * 5]
 
 
 def test_an_incomplete_round_is_the_last(problem):

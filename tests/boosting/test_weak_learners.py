@@ -1,5 +1,6 @@
 import pickle
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise import SBoostClassifier
 from groupwise.boosting import (
+    BoostedTrees,
     ClassifierLearner,
     HistTrees,
     LinearLearner,
@@ -278,3 +280,46 @@ def test_a_classifier_without_sample_weight_needs_resampling():
     with pytest.raises(ValueError, match="takes no sample_weight; use resample=True"):
         start(learner, X)
     assert start(learner, X, resample=True).fit(y, w).shape == y.shape
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_boosted_trees_are_lightgbms_on_weighted_rows(n_classes, sparse):
+    X, y, w = rows(n=300)
+    y = y + (X[:, 2] > 1) if n_classes == 3 else y
+    given = csr_array(X) if sparse else X
+    run = start(BoostedTrees(n_estimators=20, n_jobs=1).soft(), given, n_classes=n_classes)
+    said = run.fit(y, w)
+    same = lgb.LGBMClassifier(
+        n_estimators=20, n_jobs=1, deterministic=True, force_col_wise=True, verbosity=-1
+    )
+    same.fit(X, y, sample_weight=w * (len(w) / w.sum()))
+    np.testing.assert_allclose(said, same.predict_proba(X), atol=1e-12)
+    hard = start(BoostedTrees(n_estimators=20, n_jobs=1), given, n_classes=n_classes)
+    np.testing.assert_array_equal(hard.fit(y, w), said.argmax(axis=1))
+    twice = [run.combine([2.0]).score(given), 2.0 * run.combine([1.0]).score(given)]
+    np.testing.assert_allclose(*twice)
+
+
+def test_boosted_trees_without_a_split_say_the_shares():
+    y, w = np.array([0, 1, 1, 2]), np.array([1.0, 2.0, 1.0, 4.0])
+    run = start(BoostedTrees().soft(), np.zeros((4, 2)), n_classes=3)
+    np.testing.assert_allclose(run.fit(y, w), np.tile([0.125, 0.375, 0.5], (4, 1)))
+    alone = start(BoostedTrees().soft(), rows(n=60)[0], n_classes=2)
+    np.testing.assert_array_equal(alone.fit(np.ones(60, int), np.ones(60)), np.eye(2)[[1] * 60])
+
+
+def test_boosted_trees_draw_rows_by_weight_where_asked():
+    X, y, _ = rows(n=200)
+    heavy = np.where(y == 1, 1e6, 1.0)  # hardly a row of the first class is drawn
+    run = start(BoostedTrees(n_estimators=5, n_jobs=1), X, resample=True)
+    assert run.fit(y, heavy).mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_estimators", 0), ("learning_rate", 0.0), ("max_leaf_nodes", 1), ("min_samples_leaf", 0)],
+)
+def test_boosted_trees_say_what_is_wrong(name, value):
+    with pytest.raises(ValueError, match=name):
+        BoostedTrees(**{name: value}).bind(np.zeros((2, 1)))

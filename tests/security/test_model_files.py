@@ -30,7 +30,7 @@ from groupwise import (
     NaiveGroupClassifier,
     SBoostClassifier,
 )
-from groupwise.boosting import LinearLearner
+from groupwise.boosting import BoostedTrees, LinearLearner
 from groupwise.io import ModelFileError, load_model, save_model
 from groupwise.io.loadable import LOADABLE, OWN, SKLEARN, names_of
 from groupwise.io.nodes import PROTOCOL, check_tree
@@ -67,7 +67,12 @@ def own_classes():
 
 def chosen_parts():
     """Models made of more than the defaults: three classes, learners, engines, losses, measures."""
-    for estimator in (HistTrees(), LinearLearner(), DecisionTreeClassifier(max_depth=1)):
+    for estimator in (
+        HistTrees(),
+        LinearLearner(),
+        BoostedTrees(),
+        DecisionTreeClassifier(max_depth=1),
+    ):
         yield SBoostClassifier(estimator, n_estimators=2), 3
         yield LPBoostClassifier(estimator), 2
     for estimator in (Stumps(), Balls(), FixedPool([DecisionTreeClassifier(max_depth=1)])):

@@ -25,6 +25,8 @@ from groupwise.metrics.counts import CountMeasure
 
 __all__ = [
     "FEW_GROUPS",
+    "N_BEST",
+    "N_BEST_SHARES",
     "Answer",
     "GroupAverage",
     "NumberAverage",
@@ -42,8 +44,9 @@ Answer = dict[str, NDArray[Any]]
 
 #: Below so many groups a choice between members is mostly luck: all are averaged.
 FEW_GROUPS = 60
-_N_BEST = 5
-_N_BEST_SHARES = 3
+#: So many members are averaged; of shares and numbers so many.
+N_BEST = 5
+N_BEST_SHARES = 3
 # How many groups' worth of evidence it takes to move a member's scaling, and the average's: the
 # members differ in what they call a probability, their average is nearly right already.
 _MEMBER_PENALTY = 1.0
@@ -154,7 +157,7 @@ class GroupAverage:
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)
         if truth.groups.n_groups >= FEW_GROUPS:
-            chosen = chosen[:_N_BEST]
+            chosen = chosen[:N_BEST]
         average = np.mean([scaled[m] for m in chosen], axis=0)
         return cls(
             chosen,
@@ -188,7 +191,7 @@ def count_loss(answer: Answer, truth: Truth) -> NDArray[Any]:
 
 def _good_ones(losses: Sequence[NDArray[Any]], methods: Sequence[str]) -> list[int]:
     """The best three methods, without those that are clearly behind the best."""
-    order = best_of_each([float(np.nanmean(loss)) for loss in losses], methods)[:_N_BEST_SHARES]
+    order = best_of_each([float(np.nanmean(loss)) for loss in losses], methods)[:N_BEST_SHARES]
     return [m for m in order if not is_worse(losses[m], losses[order[0]], errors=2.0)]
 
 
@@ -269,7 +272,7 @@ class RowAverage:
         held_out = [answer["proba_row"] for answer in answers]
         scaled = [cross_fitted(p, target, fold, penalty=_MEMBER_PENALTY) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
-        chosen = best_of_each(losses, methods)[:_N_BEST]
+        chosen = best_of_each(losses, methods)[:N_BEST]
         found = [Scaling.fit(held_out[m], target, penalty=_MEMBER_PENALTY) for m in chosen]
         return cls(chosen, found), scaled
 

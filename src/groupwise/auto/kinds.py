@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from groupwise._typing import Rows
 from groupwise.auto.canonical_order import canonical_order, named_by_place
 from groupwise.auto.ensemble import (
+    FEW_GROUPS,
+    N_BEST,
+    N_BEST_SHARES,
     Answer,
     GroupAverage,
     NumberAverage,
@@ -187,6 +190,10 @@ class Kind(ABC):
         code_row = labels(answer.get("score_row", log_odds(proba_row)))
         return MajorityVote().count(code_row, proba_row, truth.groups)
 
+    def n_averaged(self, n_groups: int) -> int | None:
+        """How many members an ensemble has at most; ``None``: any number."""
+        return N_BEST
+
     @abstractmethod
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         """The loss of each group by which candidates are told apart during the race."""
@@ -225,6 +232,9 @@ class Labels(Kind):
             min(cv, rarest), problem.X, problem.y, groups, stratify=True, random_state=seed
         )
 
+    def n_averaged(self, n_groups: int) -> int | None:
+        return None if n_groups < FEW_GROUPS else N_BEST
+
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         target = truth.one_hot(truth.y_group)
         scaling = Scaling.fit(answer["proba_group"], target, penalty=1.0)
@@ -246,6 +256,9 @@ class Shares(Kind):
     name: ClassVar[str] = "proportions"
     keeps: ClassVar[tuple[str, ...]] = ("proba_group", "proba_row")
     score_name: ClassVar[str] = "1 - mean error of the groups' shares"
+
+    def n_averaged(self, n_groups: int) -> int | None:
+        return N_BEST_SHARES
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return count_loss(answer, truth)
@@ -372,6 +385,9 @@ class Numbers(Kind):
     @property
     def fixed(self) -> dict[str, Any]:
         return {"target": self.target}
+
+    def n_averaged(self, n_groups: int) -> int | None:
+        return N_BEST_SHARES
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return (answer["y_group"] - truth.y_group) ** 2

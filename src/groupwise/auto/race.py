@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import groupwise
 from groupwise.auto.candidates import Candidate, variants
-from groupwise.auto.ensemble import FEW_GROUPS, Answer, Truth, best_of_each
+from groupwise.auto.ensemble import FEW_GROUPS, N_BEST, Answer, Truth, best_of_each
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem, Split
 from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer
@@ -29,8 +29,6 @@ __all__ = ["LEAST_FOLDS", "Entry", "HeldOut", "InProcess", "Race", "Runner", "St
 
 logger = logging.getLogger("groupwise.auto")
 
-# As many as are averaged: who is clearly behind the last of them cannot be among them.
-_N_BEST = 5
 # So many methods' settings are searched.
 _N_SEARCHED = 3
 #: Where time is short, those that can be judged on so many folds go on.
@@ -180,6 +178,11 @@ class Runner(Protocol):
         """What there is for folds, in all processes together."""
         ...
 
+    @property
+    def n_jobs(self) -> int:
+        """How many folds are run at a time."""
+        ...
+
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         """Run entries on folds; each is left with its answer, or failed, or out of time."""
         ...
@@ -202,6 +205,7 @@ class InProcess:
 
     out_of_time = False
     seconds_left = np.inf
+    n_jobs = 1
 
     def __init__(self, kind: Kind, tables: FoldTables, seed: int, store: Store | None):
         self._kind, self._tables, self._seed, self._store = kind, tables, seed, store
@@ -247,9 +251,9 @@ class Race:
     """Tiers of candidates, each over all folds in rounds.
 
     After a round, candidates that are clearly behind the fifth best leave (baselines stay); the
-    methods that lead then try their settings. Decisions fall between rounds and depend on losses
-    only, never on the number of processes; where a limit leaves too little time for all, the
-    slowest leave that are not among the best.
+    methods that lead then try their settings, and slow methods come last. Decisions fall between
+    rounds and depend on losses only, never on the number of processes; where a limit leaves too
+    little time for all, the slowest leave that are not among the best.
 
     Parameters
     ----------
@@ -265,11 +269,16 @@ class Race:
         self.entries: list[Entry] = []
 
     def run(self, tiers: Sequence[Sequence[Candidate]]) -> None:
-        """Run the tiers, then the settings of the leading methods."""
+        """Run the tiers, then the settings of the leading methods, then slow methods."""
         for tier in tiers:
-            self.run_tier(tier)
+            self.run_tier([candidate for candidate in tier if not candidate.method.is_slow])
         if not self._few_groups:
             self.run_tier(self._more_settings())
+        slow = [candidate for tier in tiers for candidate in tier if candidate.method.is_slow]
+        # against the clock one after another: half judged they are worth nothing
+        step = len(slow) if self.runner.seconds_left == np.inf else self.runner.n_jobs
+        for first in range(0, len(slow), max(step, 1)):
+            self.run_tier(slow[first : first + step])
 
     def run_tier(self, tier: Sequence[Candidate]) -> None:
         """Run candidates over all folds, as far as time goes."""
@@ -312,10 +321,10 @@ class Race:
         losses = self._losses(entries, n_folds)
         means = [float(np.nanmean(loss)) for loss in losses]
         order = best_of_each(means, [entry.candidate.method.name for entry in entries])
-        leaders = order if self._few_groups else order[:_N_BEST]
+        leaders = order[: self.kind.n_averaged(self._n_groups)]
         self.runner.expect([entries[place].seconds_of_all(self.n_folds) for place in leaders])
-        if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= _N_BEST:
-            self._drop(entries, losses, losses[order[_N_BEST - 1]], n_folds)
+        if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= N_BEST:
+            self._drop(entries, losses, losses[order[N_BEST - 1]], n_folds)
 
     def _leave_out_the_slowest(self, tier: Sequence[Entry], n_folds: int) -> None:
         """Let those go on that can be judged on three folds, then those that can be on all."""
@@ -324,8 +333,9 @@ class Race:
             return
         to_do = (LEAST_FOLDS if n_folds < LEAST_FOLDS < self.n_folds else self.n_folds) - n_folds
         running = [entry for entry in tier if entry.state == "running"]
-        means = [float(np.nanmean(loss)) for loss in self._losses(running, n_folds)]
-        best = {id(running[place]) for place in np.argsort(means)[:_N_BEST]}
+        rivals = self.usable(n_folds)
+        means = [float(np.nanmean(loss)) for loss in self._losses(rivals, n_folds)]
+        best = {id(rivals[place]) for place in np.argsort(means)[:N_BEST]}
         for entry in sorted(running, key=lambda e: (id(e) not in best, e.seconds)):
             seconds = to_do * entry.seconds / n_folds
             if seconds <= left or entry.candidate.is_baseline:
@@ -334,8 +344,12 @@ class Race:
                 entry.state = "out of time"
 
     @property
+    def _n_groups(self) -> int:
+        return self.held_out.truth(self.n_folds).groups.n_groups
+
+    @property
     def _few_groups(self) -> bool:
-        return self.held_out.truth(self.n_folds).groups.n_groups < FEW_GROUPS
+        return self._n_groups < FEW_GROUPS
 
     def _drop(
         self,

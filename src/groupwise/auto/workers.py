@@ -146,7 +146,7 @@ class Workers:
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
         self._here, self._tables = InProcess(kind, tables, seed, self._store), tables
-        self._job, self._n_jobs, self._n_folds = home / "job", n_jobs, len(tables.splits)
+        self._job, self.n_jobs, self._n_folds = home / "job", n_jobs, len(tables.splits)
         where = (self._store.folder.absolute(), self._store.digest)
         joblib.dump((kind, tables, seed, *where), self._job)
         self._processes: list[_Process] = []
@@ -174,7 +174,7 @@ class Workers:
     def seconds_left(self) -> float:
         if self._deadline is None:
             return np.inf
-        return self._n_jobs * (self._deadline - time.monotonic() - self._reserve)
+        return self.n_jobs * (self._deadline - time.monotonic() - self._reserve)
 
     def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
         missing = [task for task in tasks if not self._is_known(*task)]
@@ -200,7 +200,7 @@ class Workers:
         """Have the rows of these folds prepared; of the next ones too, where a process is free."""
         if not self._tables.missing(sorted(folds)):
             return
-        last = max(max(folds) + 1, min(min(folds) + self._n_jobs, self._n_folds))
+        last = max(max(folds) + 1, min(min(folds) + self.n_jobs, self._n_folds))
         todo = self._tables.missing(range(min(folds), last))
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
@@ -223,7 +223,7 @@ class Workers:
     def _enough_for(self, waiting: Sequence[Any]) -> list[_Process]:
         """The processes; one more for each task that waits, up to ``n_jobs``."""
         free = sum(process.doing is None for process in self._processes)
-        for _ in range(min(len(waiting) - free, self._n_jobs - len(self._processes))):
+        for _ in range(min(len(waiting) - free, self.n_jobs - len(self._processes))):
             self._processes.append(_Process(self._job))
         return self._processes
 

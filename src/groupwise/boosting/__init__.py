@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sklearn.tree import DecisionTreeClassifier
 
+from groupwise.boosting.boosted_trees import BoostedTrees
 from groupwise.boosting.classifiers import ClassifierLearner, VoteEnsemble
 from groupwise.boosting.hist_trees import HistTrees
 from groupwise.boosting.linear import LinearLearner
@@ -20,6 +21,7 @@ from groupwise.boosting.votes import OneVsRest
 from groupwise.inputs.parameters import check_choice
 
 __all__ = [
+    "BoostedTrees",
     "BoundLearner",
     "ClassifierLearner",
     "Ensemble",

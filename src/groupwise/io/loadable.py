@@ -19,6 +19,7 @@ OWN = {
     "groupwise.auto.members": "Member",
     "groupwise.auto.regressor": "AutoGroupRegressor",
     "groupwise.auto.scaling": "Scaling",
+    "groupwise.boosting.boosted_trees": "BoostedTrees TreeSum",
     "groupwise.boosting.classifiers": "VoteEnsemble",
     "groupwise.boosting.hist_tree_runs": "HistTreeEnsemble",
     "groupwise.boosting.hist_trees": "HistTrees",
