@@ -49,6 +49,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "maximum": {"pooling": "max"},
 }
 COMMON = {"learning_rate": 5e-3}
+#: Added to a variant's name: features are standardised by the test rows, too, without labels.
+KNOWN = ", test rows known"
 AVERAGE, CHOSEN = "mean of the five", "chosen on inner folds"
 SCALED = "mean of the five, scaled on inner folds"
 _BESIDE = ("_choice.jsonl", "_torchmil.jsonl")  # files beside that of the folds
@@ -125,10 +127,12 @@ def bag_folds(
 ) -> list[dict[str, Any]]:
     """The folds of all repeats, trained at once; what every fold said of its groups."""
     X, y, groups = load_bags(name, packed)
-    settings = {"random_state": repeats[0], "device": device, **COMMON, **VARIANTS[variant]}
+    own = VARIANTS[variant.removesuffix(KNOWN)]
+    settings = {"random_state": repeats[0], "device": device, **COMMON, **own}
     model = GroupNetClassifier("presence", **settings | more)
     began, cpu = time.perf_counter(), time.process_time()
-    fitted = fit_folds(model, X, y, groups=groups, cv=Repeats(repeats))
+    known = variant.endswith(KNOWN)
+    fitted = fit_folds(model, X, y, groups=groups, cv=Repeats(repeats), test_rows_known=known)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     rows = []
     for number, fold in enumerate(fitted):
@@ -285,9 +289,11 @@ def add_chosen(rows: list[dict[str, Any]], choices: list[dict[str, Any]]) -> lis
     at = {(row["set"], row["repeat"], row["fold"], row["method"]): row for row in rows}
     for row in rows:
         key = row["set"], row["repeat"], row["fold"]
-        if row["method"] == next(iter(VARIANTS)) and all((*key, one) in at for one in VARIANTS):
-            score = np.mean([at[*key, one]["score"] for one in VARIANTS], axis=0)
-            at[*key, AVERAGE] = {**row, "method": AVERAGE, "score": score.tolist()}
+        for end in ("", KNOWN):
+            five = [at.get((*key, one + end)) for one in VARIANTS]
+            if row is five[0] and None not in five:
+                score = np.mean([one["score"] for one in five], axis=0)
+                at[*key, AVERAGE + end] = {**row, "method": AVERAGE + end, "score": score.tolist()}
     for row in choices:
         key = row["set"], row["repeat"], row["fold"]
         if (*key, row["chosen"]) in at:
@@ -749,8 +755,9 @@ def gpu(
     more = {"epochs": 5, "n_members": 1} if small else {}
     common = {"sets": sets, "device": device, "packed": bags, **more}
     attempt(
-        report, "bags", measure_bags, report, out / "networks.jsonl", variants=tuple(VARIANTS),
-        repeats=[repeats], **common,
+        report, "bags", measure_bags, report, out / "networks.jsonl",
+        variants=tuple(one + end for end in ("", KNOWN) for one in VARIANTS), repeats=[repeats],
+        **common,
     )  # fmt: skip
     attempt(
         report, "choice", measure_choices, report, out / "networks_choice.jsonl", repeats=repeats,
@@ -801,7 +808,9 @@ def main() -> None:
     parser.add_argument(
         "--parts", nargs="*", default=["core", "networks", "aoc", "slides", "streaming"]
     )
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS))
+    parser.add_argument(
+        "--variants", nargs="+", default=[one + end for end in ("", KNOWN) for one in VARIANTS]
+    )
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=490.0)
     chosen = parser.parse_args()

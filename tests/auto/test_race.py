@@ -119,6 +119,15 @@ def test_where_time_is_short_the_slow_leave_unless_they_lead(problem, seconds_le
     assert late == {name for name, n in n_folds.items() if n < 5}
 
 
+def test_a_slow_baseline_leaves_too_but_one_stays(problem):
+    few = problem.take(np.arange(50))
+    tier = [of(3.0, is_baseline=True), of(3.5, is_baseline=True)]
+    race, _ = race_of(few, [tier], slow=(3.5,), seconds_left=30.0)
+    assert [len(entry.folds) for entry in race.entries] == [5, 1]
+    race, _ = race_of(few, [tier], slow=(3.0, 3.5), seconds_left=21.0)
+    assert [len(entry.folds) for entry in race.entries] == [5, 1]
+
+
 @pytest.mark.parametrize(("seconds_left", "folds"), [(np.inf, [5, 5]), (60.0, [5, 0])])
 def test_against_the_clock_slow_methods_come_one_after_another(problem, seconds_left, folds):
     few = problem.take(np.arange(50))

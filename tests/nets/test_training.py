@@ -3,8 +3,10 @@
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
@@ -122,6 +124,51 @@ def test_folds_at_once_are_the_folds_alone(bags):
     np.testing.assert_allclose(
         parts[0].model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-4
     )
+
+
+def test_rows_without_labels_tell_where_features_lie(bags):
+    """A feature that is zero on all labelled rows has a spread on the others."""
+    X, y, groups = bags
+    X = np.column_stack([X, np.zeros(len(X))])
+    new = np.random.default_rng(1).normal(loc=3.0, size=(40, 5))
+    model = GroupNetClassifier("presence", encoder=(8,), epochs=3, **PLAIN)
+    fitted = clone(model).fit(X, y, groups=groups, X_unlabeled=new)
+    together = np.concatenate([X, new])
+    np.testing.assert_allclose(fitted.ensemble_.centre, together.mean(axis=0))
+    np.testing.assert_allclose(fitted.ensemble_.scale, together.std(axis=0))
+    alone = clone(model).fit(X, y, groups=groups)
+    assert alone.ensemble_.scale[4] == 1.0
+    frames = pd.DataFrame(X).add_prefix("x"), pd.DataFrame(new).add_prefix("x")
+    of_tables = clone(model).fit(frames[0], y, groups=groups, X_unlabeled=frames[1])
+    asked = of_tables.decision_function(frames[1]), fitted.decision_function(new)
+    np.testing.assert_allclose(*asked, rtol=1e-5)
+
+
+def test_folds_whose_test_rows_are_known_are_those_given_rows_without_labels(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier("presence", encoder=(8,), epochs=15, **PLAIN)
+    first = fit_folds(model, X, y, groups=groups, cv=3, test_rows_known=True)[0]
+    train, test = first.train, first.test
+    alone = model.fit(X[train], y[train], groups=groups[train], X_unlabeled=X[test])
+    np.testing.assert_allclose(first.model.ensemble_.scale, X.std(axis=0))
+    np.testing.assert_allclose(
+        first.model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_rows_without_labels_are_checked(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier(encoder=(8,), epochs=2, **PLAIN)
+    with pytest.raises(ValueError, match="3 features"):
+        model.fit(X, y, groups=groups, X_unlabeled=np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, y, groups=groups, X_unlabeled=np.full((2, 4), np.nan))
+    own = GroupNetClassifier(encoder=nn.Linear(4, 2), epochs=2, **PLAIN)
+    with pytest.raises(ValueError, match="X_unlabeled"):
+        own.fit(X, y, groups=groups, X_unlabeled=X)
+    numbers = GroupNetRegressor(encoder=(8,), epochs=2, **PLAIN)
+    numbers.fit(X, groups.astype(float), groups=groups, X_unlabeled=X + 1.0)
+    np.testing.assert_allclose(numbers.ensemble_.centre, X.mean(axis=0) + 0.5)
 
 
 def test_folds_are_not_for_early_stopping_or_modules(bags):

@@ -336,9 +336,11 @@ class Race:
         rivals = self.usable(n_folds)
         means = [float(np.nanmean(loss)) for loss in self._losses(rivals, n_folds)]
         best = {id(rivals[place]) for place in np.argsort(means)[:N_BEST]}
-        for entry in sorted(running, key=lambda e: (id(e) not in best, e.seconds)):
+        order = sorted(running, key=lambda e: (id(e) not in best, e.seconds))
+        for entry in order:
             seconds = to_do * entry.seconds / n_folds
-            if seconds <= left or entry.candidate.is_baseline:
+            needed = entry is order[0] and entry.candidate.is_baseline  # there has to be one
+            if seconds <= left or needed:
                 left -= seconds
             else:
                 entry.state = "out of time"

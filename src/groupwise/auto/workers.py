@@ -32,10 +32,10 @@ _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
 # One candidate may use so much of the time on one fold.
 _SHARE_OF_ONE = 0.125
-# Of the time there is: for the first tier on a large table, and for the last fits before any of
-# them has been timed.
+# Of the time there is: for the first tier on a large table, and for the last fits, before any of
+# them has been timed and at most.
 _FIRST_TIER = 0.4
-_UNKNOWN_RESERVE = 0.25
+_UNKNOWN_RESERVE, _MOST_RESERVE = 0.25, 0.4
 
 
 class _Process:
@@ -154,6 +154,7 @@ class Workers:
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
         self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
         self._reserve = 0.0 if time_limit is None else _UNKNOWN_RESERVE * time_limit
+        self._most_reserve = 0.0 if time_limit is None else _MOST_RESERVE * time_limit
 
     def close(self) -> None:
         """End all processes and remove what they shared."""
@@ -164,7 +165,7 @@ class Workers:
     def expect(self, seconds: Sequence[float]) -> None:
         """Keep time for the last fits: so many seconds each, one after another."""
         if self._deadline is not None:
-            self._reserve = 1.2 * sum(seconds) + 0.2
+            self._reserve = min(1.2 * sum(seconds) + 0.2, self._most_reserve)
 
     @property
     def out_of_time(self) -> bool:

@@ -12,7 +12,7 @@ from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import GroupMixin
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice, check_flag, check_number, dense
+from groupwise.inputs import check_choice, check_flag, check_number, dense, split_column
 from groupwise.losses import GroupLoss
 from groupwise.model_selection import WholeGroupShuffleSplit
 from groupwise.nets.answers import NetEnsemble
@@ -37,6 +37,8 @@ class Prepared:
     loss : GroupLoss
     shift, unit : float
         What numbers are measured from and in while training; 0 and 1 for classes.
+    X_unlabeled : array with rows first, FolderRows or None
+        Rows that features are standardised by, too.
     """
 
     X: Any
@@ -44,6 +46,7 @@ class Prepared:
     loss: GroupLoss
     shift: float = 0.0
     unit: float = 1.0
+    X_unlabeled: Any = None
 
     @property
     def target(self) -> NDArray[Any]:
@@ -62,6 +65,8 @@ class GroupNetMixin(GroupMixin):
 
     A subclass writes :meth:`_prepare` and :meth:`_resolve_loss`.
     """
+
+    __metadata_request__fit = {"X_unlabeled": True}  # noqa: RUF012
 
     classes_: NDArray[Any]
     ensemble_: Any
@@ -155,11 +160,12 @@ class GroupNetMixin(GroupMixin):
         groups: Ids,
         sample_weight: ArrayLike | None,
         callbacks: Sequence[Callback] | None,
+        X_unlabeled: MatrixLike | None,
     ) -> None:
         """Check the data, train, and store arrays."""
         from groupwise.nets.fitting import fit_networks
 
-        prepared = self._prepare(X, y, groups, sample_weight)
+        prepared = self._prepare(X, y, groups, sample_weight, X_unlabeled)
         rng = check_random_state(self.random_state)
         n_groups = prepared.data.groups.n_groups
         train, valid = np.ones((1, n_groups)), None
@@ -169,7 +175,12 @@ class GroupNetMixin(GroupMixin):
         self._store(prepared, found)
 
     def _prepare(
-        self, X: MatrixLike, y: ArrayLike, groups: Ids, sample_weight: ArrayLike | None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids,
+        sample_weight: ArrayLike | None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> Prepared:
         self._check_parameters()
         loss = self._resolve_loss()
@@ -192,7 +203,18 @@ class GroupNetMixin(GroupMixin):
         self._remember_groups(groups, data.groups)
         if data.classes is not None:
             self.classes_ = data.classes
-        return self._in_units(Prepared(rows, data, loss))
+        more = None if X_unlabeled is None else self._rows_without_labels(X_unlabeled)
+        return self._in_units(Prepared(rows, data, loss, X_unlabeled=more))
+
+    def _rows_without_labels(self, X_unlabeled: MatrixLike) -> Any:
+        if not isinstance(self.encoder, tuple | list):
+            raise ValueError(
+                "X_unlabeled is what features are standardised by, and a module as encoder takes "
+                "rows as they are"
+            )
+        X_unlabeled, _ = split_column(X_unlabeled, self.group_column, None, required=False)
+        rows: Any = self._check_rows(X_unlabeled)
+        return rows if is_raw(rows) else dense(rows)
 
     def _in_units(self, prepared: Prepared) -> Prepared:
         return prepared

@@ -208,6 +208,7 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
         groups: Ids = None,
         sample_weight: ArrayLike | None = None,
         callbacks: Sequence[Callback] | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "GroupNetClassifier":
         """Fit to rows and what is known of their groups.
 
@@ -224,12 +225,15 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
             weighs a row inside the group.
         callbacks : list of callables, default=None
             Each gets a :class:`~groupwise.nets.NetProgress` after each epoch; ``True`` stops.
+        X_unlabeled : {array-like, sparse matrix, DataFrame, FolderRows}, default=None
+            Rows of groups without a label, of those to be asked about for example: features are
+            standardised by them, too. It matters where features are rare, as words are.
 
         Returns
         -------
         self : GroupNetClassifier
         """
-        self._fit(X, y, groups, sample_weight, callbacks)
+        self._fit(X, y, groups, sample_weight, callbacks, X_unlabeled)
         return self
 
     def _store(self, prepared: Prepared, found: Any) -> None:

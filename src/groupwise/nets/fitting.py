@@ -48,6 +48,7 @@ def fit_networks(
     valid_group: NDArray[Any] | None,
     rng: np.random.RandomState,
     callbacks: Sequence[Callable[[Any], Any]] = (),
+    known_group: NDArray[Any] | None = None,
 ) -> list[Fitted]:
     """Train ``model.n_members`` networks for each line of ``train_group``, all at once.
 
@@ -61,6 +62,9 @@ def fit_networks(
         1 for the groups that decide when to stop.
     rng : RandomState
     callbacks : sequence of callables, default=()
+    known_group : ndarray of shape (n_folds, n_groups) or None
+        1 for the groups whose rows features are standardised by. ``None``: those of
+        ``train_group``.
 
     Returns
     -------
@@ -79,7 +83,8 @@ def fit_networks(
         )
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
-    folds = [moments(prepared.X, _rows_of(prepared, line)) for line in train_group]
+    known = train_group if known_group is None else known_group
+    folds = [moments(prepared.X, _rows_of(prepared, line), prepared.X_unlabeled) for line in known]
     rare = np.stack([fold.zeros >= _RARE for fold in folds])
     network = GroupNet(
         _width(model, prepared, device) if own else prepared.X.shape[1],

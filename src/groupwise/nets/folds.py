@@ -43,6 +43,7 @@ def fit_folds(
     groups: Ids,
     cv: int | Splitter = 5,
     sample_weight: ArrayLike | None = None,
+    test_rows_known: bool = False,
     networks_at_once: int = 250,
 ) -> list[Fold]:
     """Fit a model to the training part of every fold, all in the same steps of training.
@@ -62,6 +63,8 @@ def fit_folds(
         Of whole groups.
     sample_weight : array-like of shape (n_rows,), default=None
         Positive.
+    test_rows_known : bool, default=False
+        Standardise features by all rows: as if each fold's test rows had been ``X_unlabeled``.
     networks_at_once : int, default=250
         More networks are trained one part of the folds after the other.
 
@@ -98,7 +101,8 @@ def fit_folds(
             line[data.groups.codes[rows]] = 1.0
         from groupwise.nets.fitting import fit_networks
 
-        found = fit_networks(base, prepared, train, None, rng)
+        known = np.ones_like(train) if test_rows_known else None
+        found = fit_networks(base, prepared, train, None, rng, known_group=known)
         for (rows, test), fitted in zip(part, found, strict=True):
             one = copy(base)
             one._store(prepared, fitted)

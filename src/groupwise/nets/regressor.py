@@ -164,6 +164,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         groups: Ids = None,
         sample_weight: ArrayLike | None = None,
         callbacks: Sequence[Callback] | None = None,
+        X_unlabeled: MatrixLike | None = None,
     ) -> "GroupNetRegressor":
         """Fit to rows and their groups' numbers.
 
@@ -176,13 +177,14 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         groups : array-like of shape (n_rows,), default=None
         sample_weight : array-like of shape (n_rows,), default=None
         callbacks : list of callables, default=None
+        X_unlabeled : {array-like, sparse matrix, DataFrame, FolderRows}, default=None
             All as in :meth:`GroupNetClassifier.fit`.
 
         Returns
         -------
         self : GroupNetRegressor
         """
-        self._fit(X, y, groups, sample_weight, callbacks)
+        self._fit(X, y, groups, sample_weight, callbacks, X_unlabeled)
         return self
 
     def _store(self, prepared: Prepared, found: Any) -> None:

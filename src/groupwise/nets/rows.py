@@ -1,5 +1,7 @@
 """Rows on their way to the device: arrays, memory-mapped arrays, folders of embeddings."""
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,10 +152,10 @@ class Moments:
     zeros: NDArray[np.float64]
 
 
-def moments(X: Any, chosen: NDArray[np.bool_] | None = None) -> Moments:
+def moments(X: Any, chosen: NDArray[np.bool_] | None = None, more: Any = None) -> Moments:
     """Mean, standard deviation and share of zeros of each feature, in one reading.
 
-    ``chosen`` says which rows count; all are looked at.
+    ``chosen`` says which rows of ``X`` count; all are looked at. ``more`` are further rows.
 
     Raises
     ------
@@ -161,16 +163,8 @@ def moments(X: Any, chosen: NDArray[np.bool_] | None = None) -> Moments:
         If a number is missing or infinite; the message names the row.
     """
     n_seen, mean, square, zeros = 0, *(np.zeros(X.shape[1:]) for _ in range(3))
-    for start in range(0, len(X), _BLOCK):
-        part = np.asarray(X[start : start + _BLOCK], dtype=np.float64)
-        lost = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1)
-        if lost.any():
-            raise GroupDataError(
-                f"X must be finite; row {start + int(np.argmax(lost))} holds a missing or "
-                "infinite number"
-            )
-        if chosen is not None:
-            part = part[chosen[start : start + _BLOCK]]
+    parts = itertools.chain(_finite(X, chosen), () if more is None else _finite(more))
+    for part in parts:
         if len(part) == 0:
             continue
         total = n_seen + len(part)
@@ -182,3 +176,16 @@ def moments(X: Any, chosen: NDArray[np.bool_] | None = None) -> Moments:
         n_seen = total
     deviation = np.sqrt(square / n_seen)
     return Moments(mean, np.where(deviation > 0, deviation, 1.0), zeros / n_seen)
+
+
+def _finite(X: Any, chosen: NDArray[np.bool_] | None = None) -> Iterator[NDArray[np.float64]]:
+    """Blocks of rows, those that are chosen; all are checked."""
+    for start in range(0, len(X), _BLOCK):
+        part = np.asarray(X[start : start + _BLOCK], dtype=np.float64)
+        lost = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1)
+        if lost.any():
+            raise GroupDataError(
+                f"X must be finite; row {start + int(np.argmax(lost))} holds a missing or "
+                "infinite number"
+            )
+        yield part if chosen is None else part[chosen[start : start + _BLOCK]]
