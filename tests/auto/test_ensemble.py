@@ -10,6 +10,7 @@ from groupwise.auto.ensemble import (
     ShareAverage,
     Truth,
     count_loss,
+    mixture_weights,
 )
 from groupwise.auto.kinds import Labels
 from groupwise.auto.scaling import Scaling
@@ -121,18 +122,32 @@ def rows_truth(seed=0, n=400):
     return Truth(y, groups, np.arange(n // 10) % 5, 2), rng
 
 
-def test_a_baseline_alone_only_where_the_average_is_clearly_worse():
+def test_weights_are_the_likeliest_of_a_mixture():
+    """Against a search over a grid; equal members have equal weights, in any order."""
+    rng = np.random.RandomState(0)
+    said = rng.uniform(0.05, 1.0, size=(30, 2))
+    grid = np.linspace(0.001, 0.999, 9999)
+    value = [np.log(said @ [w, 1 - w]).sum() + 2.5 * (np.log(w) + np.log(1 - w)) for w in grid]
+    found = mixture_weights(said, prior=5.0)
+    np.testing.assert_allclose(
+        found, [grid[np.argmax(value)], 1 - grid[np.argmax(value)]], atol=2e-4
+    )
+    np.testing.assert_allclose(mixture_weights(said[:, ::-1], prior=5.0), found[::-1])
+    np.testing.assert_allclose(mixture_weights(np.tile(said[:, :1], 4), prior=5.0), 0.25)
+
+
+def test_who_says_nothing_has_hardly_any_weight():
     truth, rng = rows_truth()
     y = truth.y_row
     same = {"proba_row": two_columns(np.where(y == 1, 0.7, 0.3))}
     noise = [{"proba_row": two_columns(rng.uniform(size=len(y)))} for _ in range(4)]
-
-    def chosen(answers, names):
-        return RowAverage.fit_unless_worse(answers, truth, names, ("target-only",)).chosen
-
-    assert chosen([same, *noise], ["target-only", *"bcde"]) == [0]
-    assert chosen([same, noise[0]], ["target-only", "b"]) == [0, 1]  # no row is lost
-    assert 1 in chosen([noise[0], same], ["target-only", "b"])
+    answers = [*noise[:2], same, *noise[2:]]
+    found = RowAverage.fit_weighted(answers, truth, list("abcde"))
+    assert found.chosen[0] == 2 and found.weights[0] > 0.9
+    said = found.combine([answers[m] for m in found.chosen], truth.groups)["proba_row"]
+    np.testing.assert_array_equal(said.argmax(axis=1), y)
+    equal = RowAverage.fit(answers, truth, list("abcde"))
+    assert equal.chosen == found.chosen and set(equal.weights) == {0.2}
 
 
 @pytest.mark.parametrize("measure", ["f1", "accuracy", "ndcg", "matthews"])
@@ -166,10 +181,11 @@ def test_one_member_decides_only_where_it_is_clearly_better():
 def test_a_decision_without_the_members_that_came_too_late():
     """The average inside it loses them, too: it failed on a measure with a short time limit."""
     none = Scaling(1.0, np.zeros(2))
-    whole = RowDecision(RowAverage([4, 2], [none, none]), [4, 2], "largest")
+    whole = RowDecision(RowAverage([4, 2], [none, none], np.array([0.9, 0.1])), [4, 2], "largest")
     choice = Choice(whole, [], Estimate(0.0, 0.0, 0.0), {}, 2)
     found, left = keep_members(choice, [None, "member"])
     assert found.chosen == found.average.chosen == [2] and left == ["member"]
+    assert found.average.weights.tolist() == [1.0]
     answer = {"proba_row": np.array([[0.2, 0.8], [0.7, 0.3]])}
     np.testing.assert_allclose(
         found.combine([answer], Groups([0, 0]))["score_row"], np.log([0.8 / 0.2, 0.3 / 0.7])

@@ -175,6 +175,9 @@ def _with_members(ensemble: Any, kept: list[int]) -> Any:
     parts: dict[str, Any] = {"chosen": [ensemble.chosen[place] for place in kept]}
     if hasattr(ensemble, "scalings"):
         parts["scalings"] = [ensemble.scalings[place] for place in kept]
+    if hasattr(ensemble, "weights"):
+        weights = ensemble.weights[kept]
+        parts["weights"] = weights / weights.sum()
     if getattr(ensemble, "average", None) is not None:
         parts["average"] = _with_members(ensemble.average, kept)
     return replace(ensemble, **parts)

@@ -315,14 +315,6 @@ class Transferred(Kind):
     score_name: ClassVar[str] = "share of the target's rows predicted right"
     counts_rows: ClassVar[bool] = True
 
-    #: An average must not be clearly worse than the best of these.
-    baselines: ClassVar[tuple[str, ...]] = (
-        "target-only",
-        "equal-mass",
-        "target-logistic",
-        "equal-mass-logistic",
-    )
-
     @property
     def fixed(self) -> dict[str, Any]:
         return {"target_domain": 0}
@@ -364,7 +356,7 @@ class Transferred(Kind):
     def fit_ensemble(
         self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
     ) -> RowAverage:
-        return RowAverage.fit_unless_worse(answers, truth, methods, self.baselines)
+        return RowAverage.fit_weighted(answers, truth, methods)
 
 
 def _with_two_of_each(target: Problem) -> Problem:
