@@ -82,6 +82,7 @@ class SeveralSupervision(Supervision):
     reported: str | None = None
 
     kind: ClassVar[str] = "groupings"
+    by_name: ClassVar[bool] = False
     meaning: ClassVar[str] = (
         "the same kind of thing is known of the groups of several groupings (more than one `group`)"
     )

@@ -77,6 +77,8 @@ class Supervision:
     explains: ClassVar[bool] = True
     #: What is predicted of a group: probabilities, or shares.
     mark: ClassVar[str] = "p"
+    #: Whether a caller can ask for it by name.
+    by_name: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         KINDS[cls.kind] = cls
@@ -423,7 +425,8 @@ def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -
     Presence(group='molecule', label=('active',), positive='yes')
     """
     if kind not in KINDS:
-        raise OptionError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}")
+        offered = ", ".join(name for name, cls in KINDS.items() if cls.by_name)
+        raise OptionError(f"`kind` must be one of {offered}, got {kind!r}")
     chosen = KINDS[kind]
     given = {name: value for name, value in columns.items() if value is not None}
     useless = sorted(set(given) - {field.name for field in fields(chosen)})
