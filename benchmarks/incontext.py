@@ -430,7 +430,7 @@ def mean_auc(table: pd.DataFrame) -> Iterator[str]:
 def picture(store: Store) -> None:
     """Learning curves of the three kinds."""
     table = store.table("curves")
-    fig, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+    fig, axes = plt.subplots(1, 3, figsize=(11, 4.0), layout="constrained")
     for ax, kind in zip(axes, KINDS, strict=True):
         value = "row_error" if kind == "proportions" else "error"
         for name in (OURS, *BEST[kind]):
@@ -447,7 +447,7 @@ def picture(store: Store) -> None:
         ax.set_xlabel("training groups of ten rows")
         ax.set_ylabel("error of rows" if kind == "proportions" else "error of groups")
         ax.set_title(kind)
-        ax.legend(fontsize=7)
+        ax.legend(fontsize=7, ncol=3, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     fig.savefig(PICTURE, metadata={"Date": None})
 
 
