@@ -17,11 +17,11 @@ from harness import RESULTS, Report
 from threadpoolctl import threadpool_limits
 
 from groupwise.auto.candidates import first_candidates
-from groupwise.auto.ensemble import RowAverage, Truth, best_of_each, mixture_weights
+from groupwise.auto.ensemble import Truth, best_of_each, mixture_weights
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Problem, Transferred, in_canonical_order
 from groupwise.auto.members import Fold, Trainer
-from groupwise.auto.scaling import Scaling, log_loss
+from groupwise.auto.scaling import Scaling, cross_fitted, log_loss
 from groupwise.groups import Groups
 
 STORED = RESULTS / "transfer_weights.jsonl"
@@ -127,33 +127,34 @@ def answers(X: Any, y: Any, domains: Any, n_train: int, seed: int) -> tuple[Any,
 
 
 def errors(found: list[Any], truth: Truth, new: Any) -> dict[str, float]:
-    """Errors on new rows by rule; the same five members in all but the last two."""
+    """Errors on new rows by rule: which members, how cautiously scaled, with which weights."""
     methods, held_out, asked = zip(*found, strict=True)
-    told = [{"proba_row": proba} for proba in held_out]
-    average, scaled = RowAverage._and_held_out(told, truth, methods)
-    target = truth.one_hot(truth.y_row)
-    now = [
-        Scaling.fit(proba, target, penalty=1.0).apply(said)
-        for proba, said in zip(held_out, asked, strict=True)
-    ]
-    rows = np.arange(len(truth.y_row))
-    true = np.column_stack([scaled[m][rows, truth.y_row] for m in average.chosen])
-    five = np.array([now[m] for m in average.chosen])
+    target, rows = truth.one_hot(truth.y_row), np.arange(len(truth.y_row))
 
     def error(proba: Any) -> float:
         return float(np.mean(proba.argmax(axis=1) != new))
 
-    rules = {"equal weights": error(five.mean(axis=0))}
-    for prior in (1.0, 5.0, 20.0):
-        weighed = np.tensordot(mixture_weights(true, prior), five, axes=1)
-        rules[f"weighed, prior {prior:g}"] = error(weighed)
-    best = best_of_each([float(log_loss(p, target).mean()) for p in scaled], methods)[0]
-    return rules | {"best by log-loss": error(now[best]), "all": error(np.mean(now, axis=0))}
+    rules = {}
+    for penalty in (1.0, 10.0, 30.0):
+        scaled = [cross_fitted(p, target, truth.fold_row, penalty=penalty) for p in held_out]
+        order = best_of_each([float(log_loss(p, target).mean()) for p in scaled], methods)
+        scalings = [Scaling.fit(p, target, penalty=penalty) for p in held_out]
+        now = np.array([s.apply(p) for s, p in zip(scalings, asked, strict=True)])
+        five = order[:5]
+        true = np.column_stack([scaled[m][rows, truth.y_row] for m in five])
+        rules[f"scaling {penalty:g}, the best by log-loss"] = error(now[order[0]])
+        rules[f"scaling {penalty:g}, all, equal weights"] = error(now.mean(axis=0))
+        rules[f"scaling {penalty:g}, five, equal weights"] = error(now[five].mean(axis=0))
+        for prior in (1.0, 5.0, 20.0):
+            weights = mixture_weights(true, prior)
+            weighed = np.tensordot(weights, now[five], axes=1)
+            rules[f"scaling {penalty:g}, five, weighed, prior {prior:g}"] = error(weighed)
+    return rules
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=100)
+    parser.add_argument("--tables", type=int, default=125)
     n_tables = parser.parse_args().tables
     lines = STORED.read_text().splitlines() if STORED.exists() else []
     kept = [json.loads(line) for line in lines]
@@ -167,7 +168,7 @@ def main() -> None:
         with STORED.open("a") as file:
             file.write(json.dumps(line) + "\n")
     rules = pd.DataFrame(kept).drop(columns=["seed", "shape", "change", "noise", "n_target"])
-    less = rules.sub(rules["equal weights"], axis=0)
+    less = rules.sub(rules["scaling 1, five, equal weights"], axis=0)
     deviation = less.std() / len(less) ** 0.5
     report = Report("transfer_weights", "Transfer weights")
     report.add(
@@ -176,13 +177,14 @@ def main() -> None:
             {
                 "rule": rule,
                 "error on new rows": f"{rules[rule].mean():.4f}",
-                "less that of equal weights": f"{less[rule].mean():+.4f}",
+                "less that of five, equal weights": f"{less[rule].mean():+.4f}",
                 "s.e.": f"{deviation[rule]:.4f}",
             }
             for rule in rules
         ],
-        "Five members, chosen and scaled on the same held-out answers; prior: rows of "
-        "belief that they are equally good. The automatic choice has 5.",
+        "Members chosen, scaled and weighed on the same held-out answers; scaling: the penalty "
+        "that draws a member's scaling towards none; prior: rows of belief that members are "
+        "equally good. The automatic choice has 10 and 5.",
     )
 
 

@@ -52,6 +52,8 @@ N_BEST_SHARES = 3
 # members differ in what they call a probability, their average is nearly right already.
 _MEMBER_PENALTY = 1.0
 _AVERAGE_PENALTY = 10.0
+# The same for members that answer for rows, of which a target domain may have forty.
+_ROW_PENALTY = 10.0
 # Rows' worth of belief that members of a weighted average are equally good.
 _EQUAL_ROWS = 5.0
 # Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
@@ -307,10 +309,10 @@ class RowAverage:
         """The same, with the cross-fitted probabilities of all candidates."""
         target, fold = truth.one_hot(truth.y_row), truth.fold_row
         held_out = [answer["proba_row"] for answer in answers]
-        scaled = [cross_fitted(p, target, fold, penalty=_MEMBER_PENALTY) for p in held_out]
+        scaled = [cross_fitted(p, target, fold, penalty=_ROW_PENALTY) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)[:N_BEST]
-        found = [Scaling.fit(held_out[m], target, penalty=_MEMBER_PENALTY) for m in chosen]
+        found = [Scaling.fit(held_out[m], target, penalty=_ROW_PENALTY) for m in chosen]
         return cls(chosen, found, np.full(len(chosen), 1.0 / len(chosen))), scaled
 
     @classmethod
