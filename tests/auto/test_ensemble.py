@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,25 +40,34 @@ def test_the_five_best_are_chosen_and_of_each_method_one():
     answers = members(y, [0.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 2.9])
     found = GroupAverage.fit(answers, truth_of(y), list("abcdefgb"))
     assert sorted(found.chosen) == [1, 2, 3, 4, 5] or sorted(found.chosen) == [2, 3, 4, 5, 7]
-    assert len(found.scalings) == 5
+    assert len(found.scalings) == 5 and set(found.weights) == {0.2}
 
 
-def test_with_few_groups_all_are_averaged():
+def test_with_few_groups_all_take_part_and_the_best_weigh_most():
     y = np.random.RandomState(0).randint(2, size=59)
     found = GroupAverage.fit(members(y, [0.0, 3, 2, 2, 1, 1, 0.5]), truth_of(y), list("abcdefg"))
     assert sorted(found.chosen) == list(range(7))
+    weight = dict(zip(found.chosen, found.weights, strict=True))
+    assert np.isclose(sum(weight.values()), 1.0)
+    assert max(weight, key=weight.get) == 1 and weight[0] < 0.05 < weight[1]
 
 
 def test_the_average_by_hand():
     none = Scaling(1.0, np.zeros(2))
     flat = Scaling(0.0, np.log([0.25, 0.75]))
-    found = GroupAverage([4, 2], [none, flat], Scaling(2.0, np.zeros(2)))
+    found = GroupAverage([4, 2], [none, flat], np.array([0.5, 0.5]), Scaling(2.0, np.zeros(2)))
     said = found.combine(
         [{"proba_group": np.array([[0.75, 0.25]])}, {"proba_group": np.array([[0.9, 0.1]])}],
         Groups([0]),
     )
     # mean of (3/4, 1/4) and (1/4, 3/4) is one half each
     np.testing.assert_allclose(said["proba_group"], [[0.5, 0.5]])
+    uneven = replace(found, weights=np.array([1.0, 0.0]))
+    said = uneven.combine(
+        [{"proba_group": np.array([[0.75, 0.25]])}, {"proba_group": np.array([[0.9, 0.1]])}],
+        Groups([0]),
+    )
+    np.testing.assert_allclose(said["proba_group"], [[0.9, 0.1]])  # odds of 3 to 1, squared
 
 
 def test_the_estimate_of_noise_is_chance():

@@ -43,7 +43,7 @@ __all__ = [
 #: One candidate's answers about rows or groups.
 Answer = dict[str, NDArray[Any]]
 
-#: Below so many groups a choice between members is mostly luck: all are averaged.
+#: Below so many groups a choice between members is mostly luck: all take part, with weights.
 FEW_GROUPS = 60
 #: So many members are averaged; of shares and numbers so many.
 N_BEST = 5
@@ -54,8 +54,8 @@ _MEMBER_PENALTY = 1.0
 _AVERAGE_PENALTY = 10.0
 # The same for members that answer for rows, of which a target domain may have forty.
 _ROW_PENALTY = 10.0
-# Rows' worth of belief that members of a weighted average are equally good.
-_EQUAL_ROWS = 5.0
+# Groups' or rows' worth of belief that members of a weighted average are equally good.
+_EQUALLY_GOOD = 5.0
 # Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
 _ROW_EDGE = 0.01
 
@@ -132,25 +132,72 @@ def _mean(answers: Sequence[Answer], name: str) -> NDArray[Any]:
     return np.mean([answer[name] for answer in answers], axis=0)
 
 
+def _equal(n_members: int) -> NDArray[np.float64]:
+    return np.full(n_members, 1.0 / n_members)
+
+
+def _of_the_truth(probas: Sequence[NDArray[Any]], code: NDArray[np.intp]) -> NDArray[Any]:
+    """What each member gave to the class that came true, (n, n_members)."""
+    return np.column_stack([proba[np.arange(len(code)), code] for proba in probas])
+
+
+def _weighted(probas: Sequence[NDArray[Any]], weights: NDArray[Any]) -> NDArray[Any]:
+    return np.tensordot(weights, np.array(probas), axes=1)
+
+
+def mixture_weights(proba_true: NDArray[Any], prior: float = _EQUALLY_GOOD) -> NDArray[np.float64]:
+    r"""Weights of the mixture of members that says most of what was held out.
+
+    .. math:: \max_w \sum_i \log \sum_m w_m p_{im} + \frac{c}{M} \sum_m \log w_m
+
+    The stacking of distributions of Yao, Vehtari, Simpson and Gelman (2018), drawn towards equal
+    weights; found by the steps of expectation and maximisation, which never lower it.
+
+    Parameters
+    ----------
+    proba_true : ndarray of shape (n, n_members)
+        What each member gave to what came true, above 0.
+    prior : float, default=5.0
+        c, in groups or rows.
+
+    Examples
+    --------
+    >>> sure, unsure = np.full(40, 0.9), np.full(40, 0.5)
+    >>> mixture_weights(np.column_stack([sure, unsure]), prior=5.0).round(2).tolist()
+    [0.88, 0.12]
+    """
+    n_members = proba_true.shape[1]
+    weights = _equal(n_members)
+    for _ in range(1000):
+        share = proba_true * weights
+        last, weights = weights, (share / share.sum(axis=1, keepdims=True)).sum(axis=0)
+        weights = (weights + prior / n_members) / (weights.sum() + prior)
+        if np.abs(weights - last).max() < 1e-8:
+            break
+    return weights
+
+
 @dataclass(frozen=True)
 class GroupAverage:
     """The mean of scaled group probabilities, scaled again.
 
     Every member is scaled on its held-out probabilities; the five with the least log-loss are
-    averaged (all of them where groups are few), and the average is scaled on cross-fitted values,
-    cautiously.
+    averaged (where groups are few all of them, weighed by what was held out), and the average is
+    scaled on cross-fitted values, cautiously.
 
     Attributes
     ----------
     chosen : list of int
     scalings : list of Scaling
         Of each member chosen.
+    weights : ndarray of shape (n_chosen,)
     last : Scaling
         Of their mean.
     """
 
     chosen: list[int]
     scalings: list[Scaling]
+    weights: NDArray[np.float64]
     last: Scaling
 
     @classmethod
@@ -163,10 +210,14 @@ class GroupAverage:
         chosen = best_of_each(losses, methods)
         if truth.groups.n_groups >= FEW_GROUPS:
             chosen = chosen[:N_BEST]
-        average = np.mean([scaled[m] for m in chosen], axis=0)
+            weights = _equal(len(chosen))
+        else:
+            weights = mixture_weights(_of_the_truth([scaled[m] for m in chosen], truth.y_group))
+        average = _weighted([scaled[m] for m in chosen], weights)
         return cls(
             chosen,
             [Scaling.fit(held_out[m], target, penalty=_MEMBER_PENALTY) for m in chosen],
+            weights,
             Scaling.fit(average, target, penalty=_AVERAGE_PENALTY),
         )
 
@@ -174,7 +225,7 @@ class GroupAverage:
         """The ensemble's answer from those of the members chosen."""
         pairs = zip(self.scalings, answers, strict=True)
         scaled = [scaling.apply(answer["proba_group"]) for scaling, answer in pairs]
-        return {"proba_group": self.last.apply(np.mean(scaled, axis=0))}
+        return {"proba_group": self.last.apply(_weighted(scaled, self.weights))}
 
 
 def count_loss(answer: Answer, truth: Truth) -> NDArray[Any]:
@@ -250,38 +301,6 @@ class NumberAverage:
         return {"y_group": _mean(answers, "y_group")}
 
 
-def mixture_weights(proba_true: NDArray[Any], prior: float) -> NDArray[np.float64]:
-    r"""Weights of the mixture of members that says most of what was held out.
-
-    .. math:: \max_w \sum_i \log \sum_m w_m p_{im} + \frac{c}{M} \sum_m \log w_m
-
-    The stacking of distributions of Yao, Vehtari, Simpson and Gelman (2018), drawn towards equal
-    weights; found by the steps of expectation and maximisation, which never lower it.
-
-    Parameters
-    ----------
-    proba_true : ndarray of shape (n, n_members)
-        What each member gave to what came true, above 0.
-    prior : float
-        c, in rows.
-
-    Examples
-    --------
-    >>> sure, unsure = np.full(40, 0.9), np.full(40, 0.5)
-    >>> mixture_weights(np.column_stack([sure, unsure]), prior=5.0).round(2).tolist()
-    [0.88, 0.12]
-    """
-    n_members = proba_true.shape[1]
-    weights = np.full(n_members, 1.0 / n_members)
-    for _ in range(1000):
-        share = proba_true * weights
-        last, weights = weights, (share / share.sum(axis=1, keepdims=True)).sum(axis=0)
-        weights = (weights + prior / n_members) / (weights.sum() + prior)
-        if np.abs(weights - last).max() < 1e-8:
-            break
-    return weights
-
-
 @dataclass(frozen=True)
 class RowAverage:
     """The weighted mean of scaled row probabilities.
@@ -313,7 +332,7 @@ class RowAverage:
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)[:N_BEST]
         found = [Scaling.fit(held_out[m], target, penalty=_ROW_PENALTY) for m in chosen]
-        return cls(chosen, found, np.full(len(chosen), 1.0 / len(chosen))), scaled
+        return cls(chosen, found, _equal(len(chosen))), scaled
 
     @classmethod
     def fit_weighted(
@@ -321,15 +340,14 @@ class RowAverage:
     ) -> "RowAverage":
         """As :meth:`fit`, with weights by what was held out: who says nothing has hardly any."""
         average, scaled = cls._and_held_out(answers, truth, methods)
-        rows = np.arange(truth.groups.n_rows)
-        proba_true = np.column_stack([scaled[m][rows, truth.y_row] for m in average.chosen])
-        return replace(average, weights=mixture_weights(proba_true, _EQUAL_ROWS))
+        proba_true = _of_the_truth([scaled[m] for m in average.chosen], truth.y_row)
+        return replace(average, weights=mixture_weights(proba_true))
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
         """The ensemble's answer from those of the members chosen."""
         pairs = zip(self.scalings, answers, strict=True)
         scaled = [scaling.apply(answer["proba_row"]) for scaling, answer in pairs]
-        return {"proba_row": np.tensordot(self.weights, np.array(scaled), axes=1)}
+        return {"proba_row": _weighted(scaled, self.weights)}
 
 
 @dataclass(frozen=True)
