@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from groupwise.auto.choice import Choice, Estimate, cross_fitted_answer, keep_members
 from groupwise.auto.ensemble import (
@@ -41,6 +42,22 @@ def test_the_five_best_are_chosen_and_of_each_method_one():
     found = GroupAverage.fit(answers, truth_of(y), list("abcdefgb"))
     assert sorted(found.chosen) == [1, 2, 3, 4, 5] or sorted(found.chosen) == [2, 3, 4, 5, 7]
     assert len(found.scalings) == 5 and set(found.weights) == {0.2}
+
+
+def test_classes_that_are_in_some_folds_only_lose_nothing_by_scaling():
+    """Of users kept whole some never do a thing: moving classes by the others' counts is wrong."""
+    rng = np.random.RandomState(0)
+    fold = np.repeat(np.arange(5), 40)
+    y = (2 * fold + rng.randint(3, size=200)) % 6
+    score = 1.5 * np.eye(6)[y] + rng.normal(size=(8, 200, 6))
+    answers = [{"proba_group": softmax(s, axis=1)} for s in score]
+    truth = Truth(y, Groups(np.arange(200)), fold, 6)
+    kind = Labels("majority")
+    own = np.mean([kind.score(answer, truth).mean() for answer in answers])
+    said = cross_fitted_answer(kind, answers, truth, list("abcdefgh"))
+    assert kind.score(said, truth).mean() > own + 0.1  # eight see more than one
+    found = GroupAverage.fit(answers, truth, list("abcdefgh"))
+    assert not any(scaling.bias.any() for scaling in (*found.scalings, found.last))
 
 
 def test_with_few_groups_all_take_part_and_the_best_weigh_most():

@@ -87,6 +87,11 @@ class Truth:
     def fold_row(self) -> NDArray[np.intp]:
         return self.fold_group[self.groups.codes]
 
+    @property
+    def biased(self) -> bool:
+        """Whether scalings move classes: of more than two each may be in few folds only."""
+        return self.n_classes == 2
+
     def one_hot(self, codes: NDArray[np.intp]) -> NDArray[np.float64]:
         """Classes as zeros and ones."""
         return np.eye(self.n_classes)[codes]
@@ -205,7 +210,8 @@ class GroupAverage:
         """Scale, choose and average."""
         target, fold = truth.one_hot(truth.y_group), truth.fold_group
         held_out = [answer["proba_group"] for answer in answers]
-        scaled = [cross_fitted(p, target, fold, penalty=_MEMBER_PENALTY) for p in held_out]
+        how: dict[str, Any] = {"penalty": _MEMBER_PENALTY, "biased": truth.biased}
+        scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)
         if truth.groups.n_groups >= FEW_GROUPS:
@@ -216,9 +222,9 @@ class GroupAverage:
         average = _weighted([scaled[m] for m in chosen], weights)
         return cls(
             chosen,
-            [Scaling.fit(held_out[m], target, penalty=_MEMBER_PENALTY) for m in chosen],
+            [Scaling.fit(held_out[m], target, **how) for m in chosen],
             weights,
-            Scaling.fit(average, target, penalty=_AVERAGE_PENALTY),
+            Scaling.fit(average, target, penalty=_AVERAGE_PENALTY, biased=truth.biased),
         )
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
@@ -328,10 +334,11 @@ class RowAverage:
         """The same, with the cross-fitted probabilities of all candidates."""
         target, fold = truth.one_hot(truth.y_row), truth.fold_row
         held_out = [answer["proba_row"] for answer in answers]
-        scaled = [cross_fitted(p, target, fold, penalty=_ROW_PENALTY) for p in held_out]
+        how: dict[str, Any] = {"penalty": _ROW_PENALTY, "biased": truth.biased}
+        scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)[:N_BEST]
-        found = [Scaling.fit(held_out[m], target, penalty=_ROW_PENALTY) for m in chosen]
+        found = [Scaling.fit(held_out[m], target, **how) for m in chosen]
         return cls(chosen, found, _equal(len(chosen))), scaled
 
     @classmethod

@@ -237,7 +237,7 @@ class Labels(Kind):
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         target = truth.one_hot(truth.y_group)
-        scaling = Scaling.fit(answer["proba_group"], target, penalty=1.0)
+        scaling = Scaling.fit(answer["proba_group"], target, penalty=1.0, biased=truth.biased)
         return log_loss(scaling.apply(answer["proba_group"]), target)
 
     def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
@@ -346,7 +346,7 @@ class Transferred(Kind):
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         target = truth.one_hot(truth.y_row)
-        scaling = Scaling.fit(answer["proba_row"], target, penalty=1.0)
+        scaling = Scaling.fit(answer["proba_row"], target, penalty=1.0, biased=truth.biased)
         return truth.groups.mean(log_loss(scaling.apply(answer["proba_row"]), target))
 
     def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:

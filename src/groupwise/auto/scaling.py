@@ -120,14 +120,19 @@ def _likeliest(
 
 
 def cross_fitted(
-    proba: NDArray[Any], target: NDArray[Any], fold: NDArray[Any], *, penalty: float
+    proba: NDArray[Any],
+    target: NDArray[Any],
+    fold: NDArray[Any],
+    *,
+    penalty: float,
+    biased: bool = True,
 ) -> NDArray[Any]:
     """Probabilities scaled fold by fold, by what the other folds say; of one fold, by itself."""
     scaled = np.empty_like(proba)
     for number in np.unique(fold):
         inside = fold == number
         others = ~inside if not inside.all() else inside
-        scaling = Scaling.fit(proba[others], target[others], penalty=penalty)
+        scaling = Scaling.fit(proba[others], target[others], penalty=penalty, biased=biased)
         scaled[inside] = scaling.apply(proba[inside])
     return scaled
 
