@@ -377,10 +377,12 @@ def _draw(measures: pd.DataFrame, out: Path) -> list[Path]:
             part = measures[measures["n_b"] == size].pivot_table(
                 index="r", columns="method", values=what, sort=False
             )
-            for method in part:
-                ax.plot(part.index, part[method], marker="o", markersize=3, label=method)
+            part = part.sort_index()
+            for place, method in enumerate(part):
+                style = {"marker": "o" if place < 10 else "s", "ls": "-" if place < 10 else "--"}
+                ax.plot(part.index, part[method], markersize=3, label=method, **style)
             ax.set(title=f"{title}: n_b = {size}", xlabel="randomness r", ylabel=what)
-        ax.legend(fontsize=7)
+        ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
         paths.append(out / f"aoc_{title.lower().replace(' ', '_')}.png")
         figure.savefig(paths[-1], dpi=110)
     return paths
