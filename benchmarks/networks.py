@@ -51,7 +51,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
 COMMON = {"learning_rate": 5e-3}
 #: Added to a variant's name: features are standardised by the test rows, too, without labels.
 KNOWN = ", test rows known"
+#: Likewise: features over eight bins (GroupNetClassifier's n_bins).
+BINS = ", 8 bins"
+#: What may stand behind a variant's name.
+ENDS = ("", KNOWN, BINS + KNOWN)
 AVERAGE, CHOSEN = "mean of the five", "chosen on inner folds"
+BOTH = "mean of the ten, with bins and without" + KNOWN
 SCALED = "mean of the five, scaled on inner folds"
 _BESIDE = ("_choice.jsonl", "_torchmil.jsonl")  # files beside that of the folds
 RESULTS = Path(__file__).parent / "results"
@@ -127,7 +132,9 @@ def bag_folds(
 ) -> list[dict[str, Any]]:
     """The folds of all repeats, trained at once; what every fold said of its groups."""
     X, y, groups = load_bags(name, packed)
-    own = VARIANTS[variant.removesuffix(KNOWN)]
+    own = dict(VARIANTS[variant.removesuffix(KNOWN).removesuffix(BINS)])
+    if BINS in variant:
+        own["n_bins"] = 8
     settings = {"random_state": repeats[0], "device": device, **COMMON, **own}
     model = GroupNetClassifier("presence", **settings | more)
     began, cpu = time.perf_counter(), time.process_time()
@@ -289,11 +296,13 @@ def add_chosen(rows: list[dict[str, Any]], choices: list[dict[str, Any]]) -> lis
     at = {(row["set"], row["repeat"], row["fold"], row["method"]): row for row in rows}
     for row in rows:
         key = row["set"], row["repeat"], row["fold"]
-        for end in ("", KNOWN):
-            five = [at.get((*key, one + end)) for one in VARIANTS]
-            if row is five[0] and None not in five:
-                score = np.mean([one["score"] for one in five], axis=0)
-                at[*key, AVERAGE + end] = {**row, "method": AVERAGE + end, "score": score.tolist()}
+        averages = {AVERAGE + end: [one + end for one in VARIANTS] for end in ENDS}
+        averages[BOTH] = [one + end for end in (KNOWN, BINS + KNOWN) for one in VARIANTS]
+        for method, names in averages.items():
+            parts = [at.get((*key, one)) for one in names]
+            if row is parts[0] and None not in parts:
+                score = np.mean([one["score"] for one in parts], axis=0)
+                at[*key, method] = {**row, "method": method, "score": score.tolist()}
     for row in choices:
         key = row["set"], row["repeat"], row["fold"]
         if (*key, row["chosen"]) in at:
@@ -756,7 +765,7 @@ def gpu(
     common = {"sets": sets, "device": device, "packed": bags, **more}
     attempt(
         report, "bags", measure_bags, report, out / "networks.jsonl",
-        variants=tuple(one + end for end in ("", KNOWN) for one in VARIANTS), repeats=[repeats],
+        variants=tuple(one + end for end in ENDS for one in VARIANTS), repeats=[repeats],
         **common,
     )  # fmt: skip
     attempt(
@@ -809,7 +818,7 @@ def main() -> None:
         "--parts", nargs="*", default=["core", "networks", "aoc", "slides", "streaming"]
     )
     parser.add_argument(
-        "--variants", nargs="+", default=[one + end for end in ("", KNOWN) for one in VARIANTS]
+        "--variants", nargs="+", default=[one + end for end in ENDS for one in VARIANTS]
     )
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=490.0)

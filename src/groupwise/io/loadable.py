@@ -76,6 +76,7 @@ OWN = {
     "groupwise.model_selection": "WholeGroupKFold WholeGroupShuffleSplit",
     "groupwise.nets.answers": "NetEnsemble",
     "groupwise.nets.classifier": "GroupNetClassifier",
+    "groupwise.nets.piecewise": "PiecewiseLinear",
     "groupwise.nets.regressor": "GroupNetRegressor",
     "groupwise.pipeline": "GroupPipeline",
     "groupwise.preparation": "Preparation",

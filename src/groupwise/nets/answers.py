@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from groupwise.groups import Groups
 from groupwise.nets.host import HostPacked
 from groupwise.nets.passes import attention, encode, leave_one_out, linear, pool, standardise
+from groupwise.nets.piecewise import PiecewiseLinear
 
 __all__ = ["NetEnsemble", "group_blocks", "scores_of"]
 
@@ -25,6 +26,8 @@ class NetEnsemble:
     pooling : str or None
     centre, scale : ndarray of shape (n_features,)
         What rows are standardised by.
+    bins : PiecewiseLinear or None
+        What spreads features over bins before that.
     """
 
     def __init__(
@@ -33,11 +36,20 @@ class NetEnsemble:
         pooling: str | None,
         centre: NDArray[Any],
         scale: NDArray[Any],
+        bins: PiecewiseLinear | None = None,
     ):
         self.weights = weights
         self.pooling = pooling
         self.centre = centre
         self.scale = scale
+        self.bins = bins
+
+    def table(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Rows over bins, where there are any."""
+        return rows if self.bins is None else self.bins.encode(rows)
+
+    def _standard(self, rows: NDArray[Any]) -> NDArray[Any]:
+        return standardise(self.table(rows).astype(np.float64), self.centre, self.scale)
 
     @property
     def n_members(self) -> int:
@@ -71,8 +83,8 @@ class NetEnsemble:
 
         def block(rows: NDArray[Any], sizes: Any) -> tuple[Any, Any]:
             packed = HostPacked(sizes)
-            standard = standardise(rows.astype(np.float64), self.centre, self.scale)
-            return attention(packed, weights, encode(packed, weights, standard)).mean(0), None
+            hidden = encode(packed, weights, self._standard(rows))
+            return attention(packed, weights, hidden).mean(0), None
 
         return collect(X, groups, block)[0][:, 0]
 
@@ -80,8 +92,7 @@ class NetEnsemble:
         self, weights: dict[str, NDArray[Any]], rows: NDArray[Any], sizes: Any, asked: bool
     ) -> tuple[Any, Any]:
         packed = HostPacked(sizes)
-        standard = standardise(rows.astype(np.float64), self.centre, self.scale)
-        hidden = encode(packed, weights, standard)
+        hidden = encode(packed, weights, self._standard(rows))
         return scores_of(packed, weights, self.pooling, hidden, asked)
 
 

@@ -82,6 +82,7 @@ class GroupNetMixin(GroupMixin):
         *,
         pooling: str | None,
         encoder: Any,
+        n_bins: int | None,
         n_members: int,
         epochs: int,
         batch_groups: int | None,
@@ -101,6 +102,7 @@ class GroupNetMixin(GroupMixin):
     ):
         self.pooling = pooling
         self.encoder = encoder
+        self.n_bins = n_bins
         self.n_members = n_members
         self.epochs = epochs
         self.batch_groups = batch_groups
@@ -130,6 +132,7 @@ class GroupNetMixin(GroupMixin):
 
     def _check_parameters(self) -> None:
         check_choice("pooling", self.pooling, (None, *POOLINGS))
+        check_number("n_bins", self.n_bins, "[2, inf)", whole=True, none=True)
         check_number("n_members", self.n_members, "[1, inf)", whole=True)
         check_number("epochs", self.epochs, "[1, inf)", whole=True)
         check_number("batch_groups", self.batch_groups, "[1, inf)", whole=True, none=True)

@@ -1,7 +1,7 @@
 """From checked data to fitted ensembles: one training for all members and all folds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from groupwise.nets.batches import GroupRows
 from groupwise.nets.losses import PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
-from groupwise.nets.rows import moments
+from groupwise.nets.piecewise import PiecewiseLinear
+from groupwise.nets.rows import is_raw, moments
 from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
 from groupwise.nets.training import choose_device, train
@@ -63,8 +64,8 @@ def fit_networks(
     rng : RandomState
     callbacks : sequence of callables, default=()
     known_group : ndarray of shape (n_folds, n_groups) or None
-        1 for the groups whose rows features are standardised by. ``None``: those of
-        ``train_group``.
+        1 for the groups whose rows features are standardised by (and their bins found). ``None``:
+        those of ``train_group``.
 
     Returns
     -------
@@ -81,9 +82,22 @@ def fit_networks(
             f"rows of shape {prepared.X.shape[1:]} need a torch module as encoder; sizes are for "
             "tables (n_rows, n_features)"
         )
+    known = train_group if known_group is None else known_group
+    bins = None
+    if model.n_bins is not None:
+        if (known != known[0]).any():  # folds with bins of their own share no table
+            lines = [slice(at, at + 1) for at in range(n_folds)]
+            valid = [None if valid_group is None else valid_group[line] for line in lines]
+            parts = zip(lines, valid, strict=True)
+            return [
+                fit_networks(model, prepared, train_group[line], held, rng, callbacks, known[line])[
+                    0
+                ]
+                for line, held in parts
+            ]
+        bins, prepared = _over_bins(model, prepared, known[0])
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
-    known = train_group if known_group is None else known_group
     folds = [moments(prepared.X, _rows_of(prepared, line), prepared.X_unlabeled) for line in known]
     rare = np.stack([fold.zeros >= _RARE for fold in folds])
     network = GroupNet(
@@ -143,9 +157,28 @@ def fit_networks(
             model.pooling,
             folds[fold].mean,
             folds[fold].deviation,
+            bins,
         )
         fitted.append(Fitted(ensemble_of_fold, device, history, int(n_epochs[mine].max())))
     return fitted
+
+
+def _over_bins(
+    model: GroupNetMixin, prepared: Prepared, known: NDArray[Any]
+) -> tuple[PiecewiseLinear, Prepared]:
+    """Bins of the rows that are known, and the data over them."""
+    rows, more = prepared.X, prepared.X_unlabeled
+    if is_raw(rows) or is_raw(more) or isinstance(model.encoder, torch.nn.Module):
+        raise ValueError(
+            "n_bins is for tables in memory and an encoder of sizes; images, memory-mapped arrays, "
+            "folders and modules take rows as they are"
+        )
+    assert model.n_bins is not None
+    chosen = _rows_of(prepared, known)
+    seen = rows if chosen is None else rows[chosen]
+    bins = PiecewiseLinear.fit(seen if more is None else np.vstack([seen, more]), model.n_bins)
+    more = None if more is None else bins.encode(more)
+    return bins, replace(prepared, X=bins.encode(rows), X_unlabeled=more)
 
 
 def _width(model: GroupNetMixin, prepared: Prepared, device: str) -> int:

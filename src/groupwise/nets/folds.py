@@ -49,7 +49,8 @@ def fit_folds(
     """Fit a model to the training part of every fold, all in the same steps of training.
 
     The networks of all folds and members have a place in one batched product; on small tables that
-    costs little more than one of them. Features are standardised by each fold's training rows.
+    costs little more than one of them. Features are standardised by each fold's training rows; with
+    ``n_bins`` folds that have bins of their own are trained one after another.
     Every training has as many steps as one on all groups would have.
 
     Parameters

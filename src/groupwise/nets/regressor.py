@@ -34,6 +34,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         ``GroupMeanLoss(delta=2.0)`` counts errors of a group's mean beyond 2 linearly.
     pooling : {"mean", "max", "mean_max", "attention", "set_transformer"}, default=None
     encoder : tuple of int or torch.nn.Module, default=(64, 64)
+    n_bins : int, default=None
     n_members : int, default=5
     epochs : int, default=200
     batch_groups : int, default=None
@@ -94,6 +95,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         loss: str | GroupMeanLoss = "squared_error",
         pooling: str | None = None,
         encoder: Any = (64, 64),
+        n_bins: int | None = None,
         n_members: int = 5,
         epochs: int = 200,
         batch_groups: int | None = None,
@@ -114,6 +116,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         super().__init__(
             pooling=pooling,
             encoder=encoder,
+            n_bins=n_bins,
             n_members=n_members,
             epochs=epochs,
             batch_groups=batch_groups,

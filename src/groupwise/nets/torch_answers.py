@@ -78,7 +78,9 @@ def scores_on(
 
     def block(part: NDArray[Any], sizes: Any) -> tuple[Any, Any]:
         packed = Packed(sizes, device)
-        table = standardise(torch.as_tensor(part, device=device).float(), centre, scale)
+        table = standardise(
+            torch.as_tensor(ensemble.table(part), device=device).float(), centre, scale
+        )
         hidden = encode(packed, weights, table)
         return _arrays(scores_of(packed, weights, ensemble.pooling, hidden, rows))
 
