@@ -5,11 +5,11 @@ import pytest
 from scipy.special import softmax
 
 from groupwise.auto.choice import Choice, Estimate, cross_fitted_answer, keep_members
+from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
     GroupAverage,
     NumberAverage,
     RowAverage,
-    RowDecision,
     ShareAverage,
     Truth,
     count_loss,

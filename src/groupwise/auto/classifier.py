@@ -103,12 +103,13 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     Notes
     -----
     Majority and presence: every candidate's group probabilities are scaled on held-out groups
-    (Platt), the five with the least log-loss are averaged (with fewer than 60 groups all), and the
-    average is scaled again, cautiously. Proportions: the mean of the best three by the likelihood
-    of held-out counts, without those that are clearly behind the best. Measures: the best member's
-    own decision, unless the decided average of the best five is better by a standard error.
-    Transfer: the best of target-only and equal-mass, boosted or linear, unless the average of the
-    best five is better.
+    (Platt; of three classes and more by one temperature), the five with the least log-loss are
+    averaged, and the average is scaled again, cautiously. With fewer than 60 groups all take part,
+    with weights by what they say of held-out groups. Proportions: the mean of the best three by the
+    likelihood of held-out counts, without those that are clearly behind the best. Measures: the
+    average of the best five, decided for the measure, unless one member's own decision is better by
+    a standard error. Transfer: the best five, with weights by what they say of held-out rows of the
+    target.
 
     Answers about rows are the mean over the members whose rows mean something.
 

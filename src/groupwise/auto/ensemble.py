@@ -5,23 +5,18 @@ An ensemble is fitted to the held-out answers of all candidates; it knows the po
 chose, and combines theirs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from groupwise.auto.scaling import Scaling, cross_fitted, is_worse, log_loss
 from groupwise.groups import Groups
 from groupwise.inputs import whole_counts
 from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.poisson_binomial import PoissonBinomial
-from groupwise.measures.decision import best_f_cuts
-from groupwise.measures.threshold import best_threshold
-from groupwise.metrics import FBeta, GroupMeasure
-from groupwise.metrics.counts import CountMeasure
 
 __all__ = [
     "FEW_GROUPS",
@@ -31,7 +26,6 @@ __all__ = [
     "GroupAverage",
     "NumberAverage",
     "RowAverage",
-    "RowDecision",
     "ShareAverage",
     "Truth",
     "best_of_each",
@@ -325,10 +319,10 @@ class RowAverage:
     @classmethod
     def fit(cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]) -> "RowAverage":
         """Scale, choose and average the best five by log-loss, with equal weights."""
-        return cls._and_held_out(answers, truth, methods)[0]
+        return cls.fit_and_held_out(answers, truth, methods)[0]
 
     @classmethod
-    def _and_held_out(
+    def fit_and_held_out(
         cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
     ) -> "tuple[RowAverage, list[NDArray[Any]]]":
         """The same, with the cross-fitted probabilities of all candidates."""
@@ -346,7 +340,7 @@ class RowAverage:
         cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
     ) -> "RowAverage":
         """As :meth:`fit`, with weights by what was held out: who says nothing has hardly any."""
-        average, scaled = cls._and_held_out(answers, truth, methods)
+        average, scaled = cls.fit_and_held_out(answers, truth, methods)
         proba_true = _of_the_truth([scaled[m] for m in average.chosen], truth.y_row)
         return replace(average, weights=mixture_weights(proba_true))
 
@@ -355,121 +349,3 @@ class RowAverage:
         pairs = zip(self.scalings, answers, strict=True)
         scaled = [scaling.apply(answer["proba_row"]) for scaling, answer in pairs]
         return {"proba_row": _weighted(scaled, self.weights)}
-
-
-@dataclass(frozen=True)
-class RowDecision:
-    """Row probabilities averaged and decided for a measure; or the best member's own decision.
-
-    Attributes
-    ----------
-    average : RowAverage or None
-        ``None``: the one member chosen decides.
-    chosen : list of int
-    decision : {"own", "largest", "threshold", "expected"}
-        How scores come about: the member's; log-odds; log-odds less a threshold; log-odds less the
-        cut with the largest expected F of the group.
-    threshold : float
-    may_be_empty : bool
-        Whether groups may be without positives.
-    beta : float
-        Of F.
-    """
-
-    average: RowAverage | None
-    chosen: list[int]
-    decision: str
-    threshold: float = 0.0
-    may_be_empty: bool = True
-    beta: float = 1.0
-
-    @classmethod
-    def fit(
-        cls,
-        answers: Sequence[Answer],
-        truth: Truth,
-        methods: Sequence[str],
-        measure: GroupMeasure,
-    ) -> "RowDecision":
-        """Average and decide, unless the best member's own decisions are clearly better.
-
-        Clearly: by one paired standard error of the groups' measures. The best of many flatters
-        itself, an average does not.
-        """
-
-        def judged(score_row: NDArray[Any]) -> NDArray[Any]:
-            return measure.of(truth.y_row, score_row, truth.groups)
-
-        own = [judged(answer["score_row"]) for answer in answers]
-        best = int(np.argmax([np.nanmean(values) for values in own]))
-        average, scaled = RowAverage._and_held_out(answers, truth, methods)
-        proba = np.mean([scaled[m] for m in average.chosen], axis=0)
-        together = _best_decision(cls(average, average.chosen, "largest"), proba, truth, measure)
-        if is_worse(-judged(together.score(proba, truth.groups)), -own[best], errors=1.0):
-            return cls(None, [best], "own")
-        return together
-
-    def score(self, proba_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
-        """Scores that decide, from averaged probabilities."""
-        score_row = log_odds(proba_row)
-        if self.decision == "threshold":
-            return score_row - self.threshold
-        if self.decision == "expected":
-            cuts = best_f_cuts(
-                expit(score_row), groups, beta=self.beta, may_be_empty=self.may_be_empty
-            )
-            return score_row - cuts.cut[groups.codes]
-        return score_row
-
-    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
-        """The ensemble's answer from those of the members chosen."""
-        if self.average is None:
-            return answers[0]
-        proba_row = self.average.combine(answers, groups)["proba_row"]
-        return {"proba_row": proba_row, "score_row": self.score(proba_row, groups)}
-
-
-def _best_decision(
-    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
-) -> RowDecision:
-    """The decision with the best measure on held-out rows; a threshold is tried fold by fold."""
-    if truth.n_classes > 2 or not isinstance(measure, CountMeasure):
-        return start
-    tuned = _with_threshold(start, proba_row, truth, measure)
-    tried: list[tuple[RowDecision, Callable[[], NDArray[Any]]]] = [
-        (start, lambda: start.score(proba_row, truth.groups)),
-        (tuned, lambda: _cross_decided(start, proba_row, truth, measure)),
-    ]
-    if isinstance(measure, FBeta):
-        without = truth.groups.sum(truth.y_row) == 0
-        counted = measure.without_positives == "count"
-        expected = replace(
-            start,
-            decision="expected",
-            may_be_empty=bool(without.any() and counted),
-            beta=measure.beta,
-        )
-        tried.insert(0, (expected, lambda: expected.score(proba_row, truth.groups)))
-    means = [np.nanmean(measure.of(truth.y_row, score(), truth.groups)) for _, score in tried]
-    return tried[int(np.argmax(means))][0]
-
-
-def _with_threshold(
-    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
-) -> RowDecision:
-    threshold, _ = best_threshold(truth.y_row, log_odds(proba_row), truth.groups, measure)
-    return replace(start, decision="threshold", threshold=threshold)
-
-
-def _cross_decided(
-    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
-) -> NDArray[Any]:
-    """Scores less a threshold that the other folds chose; of one fold, itself."""
-    score_row = np.empty(len(proba_row))
-    for number in np.unique(truth.fold_group):
-        inside = truth.fold_group == number
-        others = ~inside if not inside.all() else inside
-        rows, other_rows = inside[truth.groups.codes], others[truth.groups.codes]
-        tuned = _with_threshold(start, proba_row[other_rows], truth.take(others), measure)
-        score_row[rows] = log_odds(proba_row[rows]) - tuned.threshold
-    return score_row

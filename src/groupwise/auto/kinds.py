@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from groupwise._typing import Rows
 from groupwise.auto.canonical_order import canonical_order, named_by_place
+from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
     FEW_GROUPS,
     N_BEST,
@@ -18,7 +19,6 @@ from groupwise.auto.ensemble import (
     GroupAverage,
     NumberAverage,
     RowAverage,
-    RowDecision,
     ShareAverage,
     Truth,
     count_loss,

@@ -14,7 +14,8 @@ __all__ = ["BIT_GENERATORS", "KEY_TYPES", "LOADABLE", "OWN", "SKLEARN", "names_o
 OWN = {
     "groupwise.auto.choice": "Estimate HeldOutGroups",
     "groupwise.auto.classifier": "AutoGroupClassifier",
-    "groupwise.auto.ensemble": "GroupAverage NumberAverage RowAverage RowDecision ShareAverage",
+    "groupwise.auto.decision": "RowDecision",
+    "groupwise.auto.ensemble": "GroupAverage NumberAverage RowAverage ShareAverage",
     "groupwise.auto.kinds": "Labels Measured Numbers Shares Transferred",
     "groupwise.auto.members": "Member",
     "groupwise.auto.regressor": "AutoGroupRegressor",
