@@ -85,17 +85,7 @@ def fit_networks(
     known = train_group if known_group is None else known_group
     bins = None
     if model.n_bins is not None:
-        if (known != known[0]).any():  # folds with bins of their own share no table
-            lines = [slice(at, at + 1) for at in range(n_folds)]
-            valid = [None if valid_group is None else valid_group[line] for line in lines]
-            parts = zip(lines, valid, strict=True)
-            return [
-                fit_networks(model, prepared, train_group[line], held, rng, callbacks, known[line])[
-                    0
-                ]
-                for line, held in parts
-            ]
-        bins, prepared = _over_bins(model, prepared, known[0])
+        bins, prepared = _over_bins(model, prepared, known)
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
     folds = [moments(prepared.X, _rows_of(prepared, line), prepared.X_unlabeled) for line in known]
@@ -166,15 +156,15 @@ def fit_networks(
 def _over_bins(
     model: GroupNetMixin, prepared: Prepared, known: NDArray[Any]
 ) -> tuple[PiecewiseLinear, Prepared]:
-    """Bins of the rows that are known, and the data over them."""
+    """Bins of the rows that are known, the same in all folds, and the data over them."""
+    assert model.n_bins is not None and (known == known[0]).all()
     rows, more = prepared.X, prepared.X_unlabeled
     if is_raw(rows) or is_raw(more) or isinstance(model.encoder, torch.nn.Module):
         raise ValueError(
             "n_bins is for tables in memory and an encoder of sizes; images, memory-mapped arrays, "
             "folders and modules take rows as they are"
         )
-    assert model.n_bins is not None
-    chosen = _rows_of(prepared, known)
+    chosen = _rows_of(prepared, known[0])
     seen = rows if chosen is None else rows[chosen]
     bins = PiecewiseLinear.fit(seen if more is None else np.vstack([seen, more]), model.n_bins)
     more = None if more is None else bins.encode(more)

@@ -96,7 +96,10 @@ def fit_folds(
     )
     rng = check_random_state(model.random_state)
     folds = []
-    for part in _parts(splits, max(1, networks_at_once // model.n_members)):
+    at_once = max(1, networks_at_once // model.n_members)
+    if model.n_bins is not None and not test_rows_known:
+        at_once = 1  # folds with bins of their own share no table
+    for part in _parts(splits, at_once):
         train = np.zeros((len(part), data.groups.n_groups))
         for line, (rows, _) in zip(train, part, strict=True):
             line[data.groups.codes[rows]] = 1.0
