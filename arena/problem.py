@@ -85,5 +85,5 @@ def pack(task: dict[str, Any]) -> bytes:
     """A task as the file that the method's process reads."""
     file = io.BytesIO()
     about = json.dumps(task["about"])
-    np.savez(file, allow_pickle=False, **{**task, "about": np.array(about)})
+    np.savez(file, **{**task, "about": np.array(about)})
     return file.getvalue()

@@ -51,6 +51,7 @@ ROOMS = ("majority", "proportions", "presence", "measures", "transfer", "gbdt", 
 
 def all_modules():
     pytest.importorskip("distributed")
+    pytest.importorskip("torch")
     for found in pkgutil.walk_packages(groupwise.__path__, "groupwise."):
         yield importlib.import_module(found.name)
 

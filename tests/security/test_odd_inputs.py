@@ -340,7 +340,7 @@ LABELS: dict[str, Odd] = {
     "y of truth values and text": in_y(by_class(True, "a"), refused=True),
     "y of text and bytes": in_y(by_class("a", b"a"), refused=True),
     "y of dates": in_y(by_class(np.datetime64("2026-01-01"), np.datetime64("2026-01-02"))),
-    "y of datetime64": in_y(lambda y: np.datetime64("2026-01-01") + y.astype(int)),
+    "y of datetime64": in_y(lambda y: np.datetime64("2026-01-01") + y.astype("timedelta64[D]")),
     "y of durations": in_y(lambda y: y.astype(int).astype("timedelta64[D]")),
     "y of decimals": in_y(by_class(Decimal(0), Decimal(1))),
     "y of 400 digits": in_y(by_class(0, 10**400)),
@@ -436,7 +436,7 @@ GROUPS: dict[str, Odd] = {
     "ids of 0.0 and -0.0": in_ids(lambda g: np.where(g % 2 == 0, 0.0, -0.0) * 0 + g),
     "ids of complex numbers": in_ids(lambda g: g + 1j),
     "ids of bytes": in_ids(lambda g: g.astype("S")),
-    "ids of dates": in_ids(lambda g: np.datetime64("2026-01-01") + g),
+    "ids of dates": in_ids(lambda g: np.datetime64("2026-01-01") + g.astype("timedelta64[D]")),
     "ids of durations": in_ids(lambda g: g.astype("timedelta64[s]")),
     "ids of tuples": in_ids(lambda g: objects([(v, "x") for v in g.tolist()])),
     "ids of tuples of two types": in_ids(

@@ -206,9 +206,11 @@ _SKLEARN_PARTS = {
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
 }
 
+_OF_NUMBERS = "abs absolute cbrt exp exp2 expm1 log log10 log1p log2 sign sqrt square tanh"
 # Found by name and not called on loading.
 _FUNCTIONS = {
-    "numpy": "abs absolute cbrt exp exp2 expm1 log log10 log1p log2 sign sqrt square tanh",
+    "numpy": _OF_NUMBERS,
+    "numpy.core._multiarray_umath": _OF_NUMBERS,  # where NumPy 1 says that they are
     "sklearn.feature_selection._mutual_info": "mutual_info_classif mutual_info_regression",
     "sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression",
 }

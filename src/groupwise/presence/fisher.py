@@ -214,7 +214,8 @@ class FisherVectors:
     ) -> "FisherVectors":
         """The density of given rows, with at most as many directions as groups."""
         mean = rows.mean(axis=0)
-        directions = _principal_directions(rows - mean, energy)[:, :n_groups]
+        # in one piece, as a copy of the model will have it: products then agree to the last bit
+        directions = np.ascontiguousarray(_principal_directions(rows - mean, energy)[:, :n_groups])
         projected = (rows - mean) @ directions
         mixture = GaussianMixture(
             min(n_parts, len(np.unique(projected, axis=0))),

@@ -100,7 +100,8 @@ def weights_of_local_means(
     shares, sizes = data.shares_group, data.sizes
     n_groups, n_classes = shares.shape
     # unknowns in the order group, class; each group's squared error is a block of rank one
-    blocks = block_diag(list(sizes[:, None, None] * shares[:, :, None] * shares[:, None]))
+    squares = sizes[:, None, None] * shares[:, :, None] * shares[:, None]
+    blocks = block_diag([coo_array(square) for square in squares])
     smooth = kron(laplacian, eye_array(n_classes))
     # A class that no group of a connected part has rows of is undetermined there: a hair of ridge.
     ridge = 1e-9 * float(sizes.mean()) * eye_array(n_groups * n_classes)
