@@ -76,7 +76,13 @@ def fit_auto_folder(
     assert isinstance(chosen, AutoGroupClassifier)
     members = [_fit_to_all(job, member, preparation) for member in chosen.members_]
     model = replace(model, estimator=chosen.with_members(members, n_groups))
-    about = replace(result.about, n_rows=job.folder.n_rows, n_groups=n_groups)
+    n_sampled = sampled.targets.groups.n_groups
+    about = replace(
+        result.about,
+        n_rows=job.folder.n_rows,
+        n_groups=n_groups,
+        n_sampled=n_sampled if n_sampled < n_groups else None,
+    )
     methods = result.methods | {AUTO: with_rows(result.methods[AUTO], model, sampled)}
     return model, replace(result, about=about, methods=methods), estimate
 
