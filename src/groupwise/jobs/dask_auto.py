@@ -148,7 +148,7 @@ def _fit_to_all(job: FolderJob, member: Member, preparation: ColumnTransformer) 
     """The member fitted to all rows, where it boosts a loss whose groups may lie on machines."""
     own = member.estimator
     if not isinstance(own, GroupBoostClassifier) or not own.loss_.on_machines:
-        logger.info("%s: stays as fitted to the sample", member.name)
+        logger.info("%s: stays as fitted here, to %s groups", member.name, f"{member.n_groups:,}")
         return member
     started = time.perf_counter()
     fitted = job.boost(clone(own).set_params(**job.cluster_params), preparation)
