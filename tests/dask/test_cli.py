@@ -36,9 +36,10 @@ def run(*words):
 
 
 def fit(folder, client, out, *more):
+    method = () if "--method" in more else ("--method", "group-boost")
     return run(
         "fit", folder, "--group", "session", "-o", out, "-p", "n_estimators=15", "--json",
-        "--dask", client.scheduler.address, *more,
+        "--dask", client.scheduler.address, *method, *more,
     )  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """What the automatic classifier and regressor share: the race, and what is known after it."""
 
 import time
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 from joblib import effective_n_jobs
@@ -58,6 +60,7 @@ class AutoMixin:
     members_: list[Member]
     estimate_: Estimate
     not_tried_: dict[str, str]
+    n_groups_: int
     n_groups_used_: int
     held_out_: HeldOutGroups
 
@@ -144,6 +147,26 @@ class AutoMixin:
         """
         check_is_fitted(self)
         return pd.DataFrame(self._board)
+
+    def with_members(self, members: Sequence[Member], n_groups: int) -> Self:
+        """A copy with these members, fitted elsewhere to more groups, in the place of its own.
+
+        What was learned on held-out groups stays: scalings, weights, ``estimate_``.
+
+        Parameters
+        ----------
+        members : sequence of Member
+            As many as there are, in the same order.
+        n_groups : int
+            There are now.
+        """
+        check_is_fitted(self)
+        given, own = [m.name for m in members], [m.name for m in self.members_]
+        if given != own:
+            raise ValueError(f"members must be {', '.join(own)}, got {', '.join(given)}")
+        other = copy(self)
+        other.members_, other.n_groups_ = list(members), n_groups
+        return other
 
     def _asked(self, rows: Rows, groups: Groups) -> tuple[list[Any], Answer]:
         """The members' predictions and the ensemble's answer."""

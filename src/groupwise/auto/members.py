@@ -43,6 +43,8 @@ class Member:
     preparation : ColumnTransformer or None
     estimator : estimator
         Fitted to class codes, shares or numbers.
+    n_groups : int, default=0
+        Groups that it was fitted to; 0 where an older model file does not say.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Member:
     categories: tuple[int, ...]
     preparation: ColumnTransformer | None
     estimator: Any
+    n_groups: int = 0
 
     def predictions(self, rows: Rows, groups: Groups) -> Any:
         """What it says of checked rows and their groups."""
@@ -86,6 +89,7 @@ class Trainer:
             problem.categories,
             preparation,
             estimator,
+            problem.groups.n_groups,
         )
 
     def _fit(self, estimator: Any, X: Prepared) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from groupwise.auto import Estimate
 from groupwise.cli.commands import LOCAL
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.jobs import JobOptions, Method, Result, TableModel, methods_for
+from groupwise.methods import AUTO
 from groupwise.tables import ColumnUse, OptionError, choose_features
 
 __all__ = ["fit_folder"]
@@ -20,10 +22,15 @@ def fit_folder(
     method: str | None,
     params: dict[str, Any],
     *,
+    seconds: float,
     folds: int,
+    jobs: int | None,
     command: str,
-) -> tuple[TableModel, Result]:
-    """Fit on the cluster at the address (or one of this machine's own)."""
+) -> tuple[TableModel, Result, Estimate | None]:
+    """Fit on the cluster at the address (or one of this machine's own).
+
+    The estimate is that of the automatic choice, where no method is named.
+    """
     if importlib.util.find_spec("distributed") is None:
         raise OptionError("--dask needs the package distributed: install groupwise[dask]")
     others = ("sql", "order", "groups_table", "sources", "keep_whole")
@@ -32,13 +39,16 @@ def fit_folder(
         raise OptionError(f"--dask takes a folder of Parquet parts, and no {given[0]}")
     if len(job_options.groups) > 1:
         raise OptionError("--dask takes one --group; several are for DaskGroupBoostClassifier")
-    from groupwise.jobs.dask_job import FolderJob  # slow to load, and an extra
+    from groupwise.jobs.dask_auto import fit_auto_folder  # slow to load, and an extra
+    from groupwise.jobs.dask_job import FolderJob
     from groupwise.jobs.parquet_folder import ParquetFolder
 
     folder = ParquetFolder.open(job_options.table)
     sample = folder.sample()
     supervision, _ = job_options.supervision(sample, folder.name)
-    chosen = _boosting(supervision.kind, method)
+    chosen = _method(supervision.kind, method)
+    if chosen.name == AUTO and params:
+        raise OptionError("--param is for one method: name it with --method")
     uses = choose_features(
         sample,
         supervision.roles(),
@@ -48,8 +58,13 @@ def fit_folder(
     )
     uses = [_without_texts(use) for use in uses]
     with _cluster(address) as client:
-        job = FolderJob(client, folder, supervision, uses, chosen, params, job_options.seed)
-        return job.run(command, folds)
+        job = FolderJob(client, folder, supervision, uses, job_options.seed)
+        if chosen.name == AUTO:
+            n_jobs = -1 if jobs is None else jobs
+            return fit_auto_folder(
+                job, time_limit=seconds, n_splits=folds, n_jobs=n_jobs, command=command
+            )
+        return *job.run(chosen, params, command, folds), None
 
 
 def _without_texts(use: ColumnUse) -> ColumnUse:
@@ -58,15 +73,21 @@ def _without_texts(use: ColumnUse) -> ColumnUse:
     return ColumnUse(use.name, "not used", f"a {use.use}; on a cluster numbers and categories are")
 
 
-def _boosting(kind: str, name: str | None) -> Method:
-    """The method by name, or the first of the kind that boosts a group loss."""
-    offered = [m for m in methods_for(kind) if m.path.endswith(":GroupBoostClassifier")]
+def _method(kind: str, name: str | None) -> Method:
+    """The method by name, one that boosts a group loss or the automatic choice.
+
+    Without a name it is the automatic choice, where the kind has it.
+    """
+    boosting = [m for m in methods_for(kind) if m.path.endswith(":GroupBoostClassifier")]
+    if not boosting:
+        raise OptionError(f"--dask does not serve --kind {kind}")
+    offered = boosting + [m for m in methods_for(kind) if m.name == AUTO]
+    if name is None:
+        return next((m for m in offered if m.name == AUTO), offered[0])
     for candidate in offered:
-        if name in (None, candidate.name):
+        if candidate.name == name:
             return candidate
     names = ", ".join(m.name for m in offered)
-    if not offered:
-        raise OptionError(f"--dask does not serve --kind {kind}")
     raise OptionError(f"--dask serves the methods {names} for --kind {kind}, not {name!r}")
 
 

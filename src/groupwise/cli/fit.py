@@ -97,7 +97,9 @@ def fit(
             "--dask",
             metavar="[ADDRESS]",
             help="Fit a folder of Parquet parts on the Dask cluster at this address "
-            "(tcp://host:8786), or on a local one; judged on one fold's share of the groups.",
+            "(tcp://host:8786), or on a local one. Without --method all compete on a sample of "
+            "whole groups, and boosted members are fitted to all rows; a method that is named is "
+            "judged on one fold's share of the groups.",
         ),
     ] = None,
     title: options.Title = None,
@@ -143,19 +145,16 @@ def fit(
             seed=seed,
         )
         params = options.parse_params(param)
-        if dask is not None:
-            if tune or coverage is not None:
-                raise OptionError("--tune and --coverage do not go together with --dask")
-            model, result = fit_folder(
-                job_options, dask, method, params, folds=folds, command=command_line()
-            )
-            _tell(console, model, result, out, page)
-            return
+        if dask is not None and (tune or coverage is not None):
+            raise OptionError("--tune and --coverage do not go together with --dask")
         if coverage is not None and not 0.0 < coverage < 1.0:
             raise OptionError(f"--coverage must be between 0 and 1, got {coverage:g}")
         seconds = options.parse_time(time)
         if method is None and (params or tune):
             raise OptionError("--param and --tune are for one method: name it with --method")
+        if dask is not None:
+            _fit_folder(console, job_options, dask, method, params, seconds, folds, jobs, out, page)
+            return
         job, why = job_options.job()
         if predictions is not None:
             options.check_folder(check_writable(predictions))
@@ -217,6 +216,33 @@ def _predict_unlabelled(
     console.print(f"written:     {path}: {len(lines):,} {level}s without a label")
 
 
+def _fit_folder(
+    console: Console,
+    job_options: JobOptions,
+    address: str,
+    method: str | None,
+    params: dict[str, Any],
+    seconds: float,
+    folds: int,
+    jobs: int | None,
+    out: Path,
+    page: Page,
+) -> None:
+    """Fit on a cluster, telling what the automatic choice says on its way."""
+    with console.log("groupwise.auto"):
+        model, result, estimate = fit_folder(
+            job_options,
+            address,
+            method,
+            params,
+            seconds=seconds,
+            folds=folds,
+            jobs=jobs,
+            command=command_line(),
+        )
+    _tell(console, model, result, out, page, estimate)
+
+
 def _fit_auto(
     console: Console,
     job: Job,
@@ -260,8 +286,12 @@ def _tell(
     summary = result.summary(model.method)
     if estimate is not None:
         print_board(console, result)
-        console.print(f"{AUTO}: the best few, averaged: {', '.join(_members(model))}")
-        summary |= {"low": estimate.low, "high": estimate.high}
+        members = _members(model)
+        console.print(f"{AUTO}: the best few, averaged: {', '.join(members)}")
+        partly = [name for name, n in members.items() if n < result.about.n_groups]
+        if partly:
+            console.print(f"fitted to a sample of the groups: {', '.join(partly)}")
+        summary |= {"low": estimate.low, "high": estimate.high, "members": members}
     units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training")
     if promised:
@@ -281,6 +311,7 @@ def _tell(
     )
 
 
-def _members(model: TableModel) -> list[str]:
+def _members(model: TableModel) -> dict[str, int]:
+    """Names of the members, and how many groups each was fitted to."""
     fitted: Any = getattr(model.estimator, "estimator_", model.estimator)  # inside a promise
-    return [member.name for member in fitted.members_]
+    return {member.name: member.n_groups for member in fitted.members_}

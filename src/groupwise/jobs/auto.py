@@ -26,7 +26,7 @@ from groupwise.jobs.result import Result
 from groupwise.jobs.supervision import Split
 from groupwise.methods import AUTO
 
-__all__ = ["fit_auto"]
+__all__ = ["fit_auto", "with_rows"]
 
 
 def fit_auto(
@@ -65,7 +65,7 @@ def fit_auto(
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
     held = fitted.held_out_
     methods = {name: _folds(name, held, job) for name in held.score}
-    methods[AUTO] = _with_rows(methods[AUTO], model, job)
+    methods[AUTO] = with_rows(methods[AUTO], model, job)
     best = Candidate(job.method(board["method"][0]), board["params"][0])
     if best.name in methods:
         until = started + time_limit
@@ -95,7 +95,7 @@ def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:
     return folds
 
 
-def _with_rows(folds: list[FoldResult], model: TableModel, job: Job) -> list[FoldResult]:
+def with_rows(folds: list[FoldResult], model: TableModel, job: Job) -> list[FoldResult]:
     """The folds with rows of some groups, as the model of all rows sees them."""
     predictions = model.predictions(job.features, job.targets.groups)
     shown = shown_columns(model, job.features, None)

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import dask
@@ -17,6 +18,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from groupwise.dask.classifier import DaskGroupBoostClassifier
 from groupwise.dask.ids import hash_ids, held_out
+from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.fold_result import FoldResult
@@ -46,46 +48,45 @@ class FolderJob:
     supervision : Supervision
     uses : list of ColumnUse
         Chosen on the first rows of the folder.
-    method : Method
-        One that boosts a group loss.
-    params : dict
     seed : int
-    classes : tuple of str
-        Of all pieces.
     """
 
     client: Client
     folder: ParquetFolder
     supervision: Supervision
     uses: Sequence[ColumnUse]
-    method: Method
-    params: dict[str, Any]
     seed: int
-    classes: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        estimator = self.estimator()  # a wrong parameter is told before the work
-        if estimator.engine != "xgboost":
-            raise OptionError("on a cluster the engine is xgboost; `params` name another")
-        self.classes = self._find_classes()
 
     @property
     def schema(self) -> Schema:
         return Schema.from_uses(self.uses)
 
-    def estimator(self) -> Any:
-        """The settings; the trees are told which columns hold categories' codes."""
+    @property
+    def cluster_params(self) -> dict[str, Any]:
+        """What trees on a cluster are told: the engine, and the columns of categories' codes."""
         first, total = len(self.schema.numbers), len(self.schema.columns)
         params: dict[str, Any] = {"engine": "xgboost"}
         if first < total:
             params["trees__categorical_features"] = list(range(first, total))
-        return self.method.build(self.supervision.constructor(), params | self.params, self.seed)
+        return params
+
+    def settings(self, method: Method, params: dict[str, Any]) -> GroupBoostClassifier:
+        """The estimator of a method that boosts a group loss, not fitted."""
+        fixed = self.supervision.constructor()
+        estimator: GroupBoostClassifier = method.build(
+            fixed, self.cluster_params | params, self.seed
+        )
+        if estimator.engine != "xgboost":
+            raise OptionError("on a cluster the engine is xgboost; `params` name another")
+        return estimator
 
     def _each(self, function: Callable[..., object], *arguments: object) -> list[Delayed]:
         """One delayed call per piece."""
         return [dask.delayed(function)(piece, *arguments) for piece in self.folder.pieces]
 
-    def _find_classes(self) -> tuple[str, ...]:
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Of all pieces."""
         label = self.supervision.label
         if isinstance(self.supervision, Reports):
             return self.supervision.classes
@@ -126,7 +127,13 @@ class FolderJob:
         used = [step for step in steps if step[2]]
         return ColumnTransformer(used, sparse_threshold=0.0).fit(every)
 
-    def fit(self, preparation: ColumnTransformer, *, without: float = 0.0) -> TableModel:
+    def boost(
+        self,
+        settings: GroupBoostClassifier,
+        preparation: ColumnTransformer,
+        *,
+        without: float = 0.0,
+    ) -> GroupBoostClassifier:
         """Fit to all groups, or without the share of them that is to judge the model."""
         n_targets = _n_targets(self.supervision)
         question = dask.delayed(
@@ -140,22 +147,48 @@ class FolderJob:
             shape_y = (np.nan,) if n_targets == 1 else (np.nan, n_targets)
             y.append(da.from_delayed(parts[1], shape_y, dtype=np.float64))
             groups.append(da.from_delayed(parts[2], (np.nan,), dtype=object))
-        many = DaskGroupBoostClassifier(self.estimator(), client=self.client)
+        many = DaskGroupBoostClassifier(settings, client=self.client)
         joined = [
             da.concatenate(column, allow_unknown_chunksizes=True) for column in (X, y, groups)
         ]
         many.fit(joined[0], joined[1], groups=joined[2])
+        return many.estimator_
+
+    def fit(
+        self,
+        method: Method,
+        params: dict[str, Any],
+        preparation: ColumnTransformer,
+        *,
+        without: float = 0.0,
+    ) -> TableModel:
+        """The model of one method; see :meth:`boost`."""
         return TableModel(
             supervision=self.supervision,
-            method=self.method.name,
+            method=method.name,
             schema=self.schema,
             classes=self.classes,
-            explains=self.supervision.explains and self.method.explains,
+            explains=self.supervision.explains and method.explains,
             preparation=Preparation(preparation),
-            estimator=many.estimator_,
+            estimator=self.boost(self.settings(method, params), preparation, without=without),
         )
 
-    def judge(self, model: TableModel, fraction: float, seconds: float) -> FoldResult:
+    def count_groups(self) -> int:
+        """How many groups the folder holds."""
+        found = self.client.gather(
+            self.client.compute(self._each(_group_hashes, _group_column(self.supervision)))
+        )
+        return len(np.unique(np.concatenate(found)))
+
+    def sample(self, fraction: float) -> pd.DataFrame:
+        """All rows of a share of the groups, which ids and seed choose, on this machine."""
+        columns = [*self.schema.columns, *self.supervision.label]
+        calls = self._each(_sampled, _group_column(self.supervision), columns, fraction, self.seed)
+        frames = self.client.gather(self.client.compute(calls))
+        frames = [frame for frame in frames if len(frame)] or frames[:1]
+        return pd.concat(frames, ignore_index=True)
+
+    def judge(self, model: TableModel, fraction: float) -> FoldResult:
         """What a model is worth on groups it has not seen, of which some are brought here."""
         started = time.perf_counter()
         counts = self.client.gather(
@@ -176,13 +209,11 @@ class FolderJob:
         )
         return replace(
             found,
-            params={name: repr(value) for name, value in self.params.items()},
-            seconds_fit=seconds,
             seconds_predict=time.perf_counter() - started,
             n_train=self.folder.n_rows - sum(counts),
         )
 
-    def about(self, command: str, n_groups: int) -> RunInfo:
+    def about(self, command: str, n_groups: int, params: dict[str, str]) -> RunInfo:
         """Everything it takes to repeat the job."""
         return RunInfo(
             table=self.folder.name,
@@ -195,18 +226,23 @@ class FolderJob:
             command=command,
             seed=self.seed,
             n_splits=1,
-            params={name: repr(value) for name, value in self.params.items()},
+            params=params,
         )
 
-    def run(self, command: str, folds: int) -> tuple[TableModel, Result]:
+    def run(
+        self, method: Method, params: dict[str, Any], command: str, folds: int
+    ) -> tuple[TableModel, Result]:
         """Judge the method on one fold's share of the groups, then fit to all of them."""
+        self.settings(method, params)  # a wrong parameter is told before the work
         preparation = self.preparation()
         started = time.perf_counter()
-        first = self.fit(preparation, without=1.0 / folds)
-        found = self.judge(first, 1.0 / folds, time.perf_counter() - started)
-        model = self.fit(preparation)
-        about = self.about(command, model.estimator.n_groups_)
-        return model, Result(about, {self.method.name: [found]})
+        first = self.fit(method, params, preparation, without=1.0 / folds)
+        seconds = time.perf_counter() - started
+        told = {name: repr(value) for name, value in params.items()}
+        found = replace(self.judge(first, 1.0 / folds), params=told, seconds_fit=seconds)
+        model = self.fit(method, params, preparation)
+        about = self.about(command, model.estimator.n_groups_, told)
+        return model, Result(about, {method.name: [found]})
 
 
 @dataclass(frozen=True)
@@ -283,3 +319,17 @@ def _held_rows(
     frame = piece.read([group] if count else None)
     held = held_out(hash_ids(ids_of(frame, group, piece.path, "group")), fraction, seed)
     return int(held.sum()) if count else frame[held]
+
+
+def _group_hashes(piece: Piece, group: str) -> NDArray[np.uint64]:
+    return np.unique(hash_ids(ids_of(piece.read([group]), group, piece.path, "group")))
+
+
+def _sampled(
+    piece: Piece, group: str, columns: list[str], fraction: float, seed: int
+) -> pd.DataFrame:
+    """Rows of the sampled groups."""
+    frame = piece.read([*columns, group])
+    if fraction >= 1.0:
+        return frame
+    return frame[held_out(hash_ids(ids_of(frame, group, piece.path, "group")), fraction, seed)]

@@ -48,6 +48,8 @@ class RunInfo(Record):
         Column of coarser ids that no fold divided.
     n_unlabelled : int, default=None
         Rows without a label, which ``n_rows`` does not count.
+    n_sampled : int, default=None
+        Groups that methods competed on, where not all of them could be brought to one machine.
     search : bool, default=None
         Whether each method's small search ran; ``None`` outside a comparison.
     params : dict of str to str, default=None
@@ -68,6 +70,7 @@ class RunInfo(Record):
     n_splits: int | None = None
     keep_whole: str | None = None
     n_unlabelled: int | None = None
+    n_sampled: int | None = None
     search: bool | None = None
     params: dict[str, str] | None = None
     versions: dict[str, str] = field(default_factory=library_versions)
