@@ -71,6 +71,9 @@ class TorchNetwork(Network):
     def _heads(self, x: Any) -> Any:
         return x.unflatten(1, (self.meta["sizes"]["n_heads"], -1)).transpose(0, 1)
 
+    def _keys(self, x: Any) -> Any:
+        return self._heads(x)
+
     def _attend(self, q: Any, k: Any, v: Any) -> Any:
         seen = F.scaled_dot_product_attention(self._heads(q), k, v)
         return seen.transpose(0, 1).flatten(1)
