@@ -90,10 +90,15 @@ class Network:
         for place in range(self.n_blocks):
             u = self._see_group(place, h, codes, member)
             self._see_context(place, h, u, memory[place], n_context)
-        u = self._norm("norm_out", h)
-        pooled = self._pool("gate_out", u, member)
-        group = self._linear("group_out", self._square(self._linear("group_in", pooled)))
-        return self._linear("row_out", u), group
+        return self._logits(h, member)
+
+    def answer_context(self, columns: Array, codes: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Logits of the context's own rows and groups: ``read`` and ``answer`` in one pass."""
+        member, h = self._member(codes), self._embed(columns)
+        for place in range(self.n_blocks):
+            u = self._see_group(place, h, codes, member)
+            self._see_context(place, h, u, self._remember(place, u), len(columns))
+        return self._logits(h, member)
 
     @property
     def n_blocks(self) -> int:
@@ -128,6 +133,12 @@ class Network:
         h += self._linear(name + "attend_out", self._attend(query, *memory))
         hidden = self._square(self._linear(name + "think_in", self._norm(name + "norm_think", h)))
         h += self._linear(name + "think_out", hidden)
+
+    def _logits(self, h: Array, member: csr_array) -> tuple[Array, Array]:
+        u = self._norm("norm_out", h)
+        pooled = self._pool("gate_out", u, member)
+        group = self._linear("group_out", self._square(self._linear("group_in", pooled)))
+        return self._linear("row_out", u), group
 
     def _member(self, codes: NDArray[np.intp]) -> csr_array:
         """Sums over the rows of each group, as a matrix."""
