@@ -175,7 +175,9 @@ class Network:
         width, n_heads = u.shape[1], gate.shape[1]
         terms = np.empty((len(u), 2 * width + n_heads), np.float32)
         terms[:, :width] = u
-        np.multiply(_split(u, n_heads), gate[:, :, None], out=_split(terms[:, width:-n_heads], n_heads))
+        np.multiply(
+            _split(u, n_heads), gate[:, :, None], out=_split(terms[:, width:-n_heads], n_heads)
+        )
         terms[:, -n_heads:] = gate
         pooled = member @ terms
         mean, soft = pooled[:, :width], _split(pooled[:, width:-n_heads], n_heads)
