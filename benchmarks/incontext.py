@@ -339,8 +339,11 @@ def compared(table: pd.DataFrame, value: str, lower: bool = True) -> Iterator[st
         cells = " | ".join(
             f"{mean[m]:.3f} ({paired[m].sem():.3f})" if m in mean else "" for m in methods
         )
+        draws = str(len(paired))
+        if len(difference) < len(paired):  # the means are then of different draws
+            draws += f", {len(difference)} of both"
         yield (
-            f"| {case} | {cells} | {len(paired)} | {difference.mean():+.3f} "
+            f"| {case} | {cells} | {draws} | {difference.mean():+.3f} "
             f"({difference.sem():.3f}), {best} |"
         )
     yield ""

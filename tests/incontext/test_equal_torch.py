@@ -50,6 +50,9 @@ def test_same_columns_and_logits(made_up, in_torch, place):
     seen, asked = expected[place, one.context_rows], expected[place, one.asked_rows]
     memory = load_network().read(seen, one.context.codes)
     row_seen, group_seen = load_network().answer(seen, one.context.codes, memory)
+    at_once = load_network().answer_context(seen, one.context.codes)
+    np.testing.assert_allclose(at_once[0], row_seen, atol=1e-5)
+    np.testing.assert_allclose(at_once[1], group_seen, atol=1e-5)
     codes = np.repeat(np.arange(len(one.sizes)), one.sizes)
     row_asked, group_asked = load_network().answer(asked, codes, memory)
     for found, rows in ((row_seen, one.context_rows), (row_asked, one.asked_rows)):

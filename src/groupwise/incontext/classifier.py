@@ -243,11 +243,12 @@ class InContextClassifier(BaseGroupClassifier):
         found = []
         for members in self._members:
             proba = np.zeros((len(self._order), members[0].reader.context.label.shape[1]))
-            for member in members:
-                columns = columns_of(member, member.reader.read_context())
-                codes = member.reader.context.codes
-                logits, _ = network.answer(columns, codes, network.read(columns, codes))
-                proba += softmax(logits[:, member.place]) / len(members)
+            for same in by_reader(members, 1):
+                reader = same[0].reader
+                rows, codes = reader.read_context(), reader.context.codes
+                for member in same:
+                    logits, _ = network.answer_context(columns_of(member, rows), codes)
+                    proba += softmax(logits[:, member.place]) / len(members)
             found.append(proba)
         proba_row = np.empty((len(self._order), len(self.classes_)))
         proba_row[self._order] = self._all_classes(found)

@@ -41,8 +41,15 @@ class TorchNetwork(Network):
     def answer(
         self, columns: Array, codes: NDArray[np.intp], memory: Memory
     ) -> tuple[Array, Array]:
-        row, group = super().answer(self._tensor(columns), codes, memory)
-        # ignored: the numpy network's answer is typed as arrays; here they are tensors
+        return super().answer(self._tensor(columns), codes, memory)
+
+    @torch.inference_mode()
+    def answer_context(self, columns: Array, codes: NDArray[np.intp]) -> tuple[Array, Array]:
+        return super().answer_context(self._tensor(columns), codes)
+
+    def _logits(self, h: Any, member: Any) -> tuple[Array, Array]:
+        row, group = super()._logits(h, member)
+        # ignored: the numpy network's logits are typed as arrays; here they are tensors
         return row.cpu().numpy(), group.cpu().numpy()  # type: ignore[attr-defined]
 
     def _tensor(self, values: NDArray[Any]) -> Any:
@@ -70,6 +77,9 @@ class TorchNetwork(Network):
 
     def _heads(self, x: Any) -> Any:
         return x.unflatten(1, (self.meta["sizes"]["n_heads"], -1)).transpose(0, 1)
+
+    def _keys(self, x: Any) -> Any:
+        return self._heads(x)
 
     def _attend(self, q: Any, k: Any, v: Any) -> Any:
         seen = F.scaled_dot_product_attention(self._heads(q), k, v)
