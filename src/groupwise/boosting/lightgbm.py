@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
+from groupwise._compat import call_lightgbm
 from groupwise._typing import Rows
 from groupwise.boosting.sorted_columns import PartOfRows, part_in_hand
 
@@ -124,32 +125,30 @@ class _PresortedDataset(lgb.Dataset):
     ) -> lgb.Dataset:
         assert self.part is not None
         assert ref_dataset is None
-        library, (n_rows, n_columns) = lgb.basic._LIB, mat.shape
-        values, places = self.part.samples(int(self.params.get("num_threads", 0)))
+        n_rows, n_columns = mat.shape
+        values, places = self.part.samples(int((self.params or {}).get("num_threads", 0)))
         n_values = np.array([len(column) for column in values], dtype=np.int32)
         self._handle = ctypes.c_void_p()
-        lgb.basic._safe_call(
-            library.LGBM_DatasetCreateFromSampledColumn(
-                _pointers(values),
-                _pointers(places),
-                ctypes.c_int32(n_columns),
-                ctypes.c_void_p(n_values.ctypes.data),
-                ctypes.c_int32(n_rows),
-                ctypes.c_int32(n_rows),
-                ctypes.c_int64(n_rows),
-                params_str.encode(),
-                ctypes.byref(self._handle),
-            )
+        call_lightgbm(
+            "LGBM_DatasetCreateFromSampledColumn",
+            _pointers(values),
+            _pointers(places),
+            ctypes.c_int32(n_columns),
+            ctypes.c_void_p(n_values.ctypes.data),
+            ctypes.c_int32(n_rows),
+            ctypes.c_int32(n_rows),
+            ctypes.c_int64(n_rows),
+            params_str.encode(),
+            ctypes.byref(self._handle),
         )
-        lgb.basic._safe_call(
-            library.LGBM_DatasetPushRows(
-                self._handle,
-                ctypes.c_void_p(mat.ctypes.data),
-                ctypes.c_int(0 if mat.dtype == np.float32 else 1),
-                ctypes.c_int32(n_rows),
-                ctypes.c_int32(n_columns),
-                ctypes.c_int32(0),
-            )
+        call_lightgbm(
+            "LGBM_DatasetPushRows",
+            self._handle,
+            ctypes.c_void_p(mat.ctypes.data),
+            ctypes.c_int(0 if mat.dtype == np.float32 else 1),
+            ctypes.c_int32(n_rows),
+            ctypes.c_int32(n_columns),
+            ctypes.c_int32(0),
         )
         return self
 
