@@ -1,4 +1,6 @@
-"""Private names of scikit-learn, in one place."""
+"""Private names of scikit-learn and LightGBM, in one place."""
+
+from typing import Any
 
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.model_selection._split import GroupsConsumerMixin
@@ -7,6 +9,7 @@ from sklearn.utils._metadata_requests import _MetadataRequester as MetadataReque
 __all__ = [
     "GroupsConsumerMixin",
     "MetadataRequester",
+    "call_lightgbm",
     "loss_module",
     "set_random_states",
 ]
@@ -17,3 +20,10 @@ def loss_module() -> str:
     from sklearn._loss._loss import CyHalfBinomialLoss  # only model files want it
 
     return str(CyHalfBinomialLoss.__module__)
+
+
+def call_lightgbm(function: str, *arguments: Any) -> None:
+    """Call a function of LightGBM's C library; its errors are raised."""
+    from lightgbm.basic import _LIB, _safe_call  # takes its time to load
+
+    _safe_call(getattr(_LIB, function)(*arguments))

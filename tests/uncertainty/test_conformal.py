@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from groupwise import ConformalGroupClassifier, ConformalGroupRegressor, HistTrees
 from groupwise.exceptions import GroupDataError, UnpromisedWarning
+from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
 from groupwise.measures import ThresholdTunedClassifier
 from groupwise.proportions import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.transfer import FeatureAugmentationClassifier
 from groupwise.uncertainty.density_ratio import DensityRatio
-from groupwise.uncertainty.held_out import make_folds, training_data
+from groupwise.uncertainty.held_out import make_folds, split_off, training_data
 from groupwise.uncertainty.quantiles import CalibrationScores
 from groupwise.uncertainty.share_intervals import whole_bounds
 from tests.uncertainty.conftest import make_groups
@@ -311,3 +313,22 @@ def test_weights_of_the_density_ratio_put_a_shift_right():
     spread = 3.5 * np.std(weighted) / np.sqrt(60)
     assert abs(np.mean(weighted) - 0.9) < spread
     assert np.mean(plainly) < 0.9 - spread
+
+
+@pytest.mark.parametrize("n_groups", [60, 2000])  # columns of few rows are not sorted beforehand
+@pytest.mark.parametrize("method", ["cross", "split"])
+def test_models_of_folds_are_plain_fits_to_the_other_groups(n_groups, method):
+    X, y, groups = make_groups(n_groups, 0)
+    X = np.column_stack([X, np.maximum(X[:, 0], 0.0), np.where(X[:, 1] > 1.0, np.nan, X[:, 1])])
+    inside = GroupBoostClassifier("presence", n_estimators=10, random_state=0)
+    clf = ConformalGroupClassifier(inside, "presence", method=method, cv=3, random_state=0)
+    clf.fit(X, y, groups=groups)
+    data = training_data(X, X, y, Groups(groups))
+    rng = np.random.RandomState(0)
+    splits = split_off(data, 0.2, rng) if method == "split" else make_folds(data, 3, rng)
+    for model, (train, _) in zip(clf.models_, splits, strict=True):
+        plain = clone(inside).fit(data.X[train], data.y[train], groups=data.groups.codes[train])
+        assert model.ensemble_.parts[0].text == plain.ensemble_.parts[0].text
+    if method == "cross":
+        whole = clone(inside).fit(data.X, data.y, groups=data.groups.codes)
+        assert clf.estimator_.ensemble_.parts[0].text == whole.ensemble_.parts[0].text

@@ -1,5 +1,6 @@
 """Everything of LightGBM: input, bins, threads, scores, boosters that pickle, the engine."""
 
+import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
+from groupwise._compat import call_lightgbm
 from groupwise._typing import Rows
+from groupwise.boosting.sorted_columns import PartOfRows, part_in_hand
 
 if TYPE_CHECKING:  # which bins by what is in this file
     from groupwise.boosting.hist_trees import EngineOptions, Objective
@@ -92,12 +95,66 @@ def binned(
 
 
 def _construct(X: Rows, params: dict[str, Any], categorical: list[int]) -> lgb.Dataset:
-    return lgb.Dataset(
+    part = part_in_hand(X)
+    kind = lgb.Dataset if part is None or _samples_rows(X, params) else _PresortedDataset
+    dataset = kind(
         lightgbm_input(X),
         label=np.zeros(X.shape[0], dtype=np.float32),
         categorical_feature=categorical or "auto",
         params=params,
-    ).construct()
+    )
+    if isinstance(dataset, _PresortedDataset):
+        dataset.part = part
+    return dataset.construct()
+
+
+def _samples_rows(X: Rows, params: Mapping[str, Any]) -> bool:
+    """Whether LightGBM looks at some of the rows only to choose its bins."""
+    names = ("bin_construct_sample_cnt", "subsample_for_bin")
+    return X.shape[0] > min(int(params.get(name, 200_000)) for name in names)
+
+
+class _PresortedDataset(lgb.Dataset):
+    """Rows whose columns are sorted already, which LightGBM would do again."""
+
+    part: PartOfRows | None
+
+    # What LightGBM calls its own method; a version that calls it otherwise sorts as ever.
+    def _Dataset__init_from_np2d(
+        self, mat: NDArray[Any], params_str: str, ref_dataset: Any
+    ) -> lgb.Dataset:
+        assert self.part is not None
+        assert ref_dataset is None
+        n_rows, n_columns = mat.shape
+        values, places = self.part.samples(int((self.params or {}).get("num_threads", 0)))
+        n_values = np.array([len(column) for column in values], dtype=np.int32)
+        self._handle = ctypes.c_void_p()
+        call_lightgbm(
+            "LGBM_DatasetCreateFromSampledColumn",
+            _pointers(values),
+            _pointers(places),
+            ctypes.c_int32(n_columns),
+            ctypes.c_void_p(n_values.ctypes.data),
+            ctypes.c_int32(n_rows),
+            ctypes.c_int32(n_rows),
+            ctypes.c_int64(n_rows),
+            params_str.encode(),
+            ctypes.byref(self._handle),
+        )
+        call_lightgbm(
+            "LGBM_DatasetPushRows",
+            self._handle,
+            ctypes.c_void_p(mat.ctypes.data),
+            ctypes.c_int(0 if mat.dtype == np.float32 else 1),
+            ctypes.c_int32(n_rows),
+            ctypes.c_int32(n_columns),
+            ctypes.c_int32(0),
+        )
+        return self
+
+
+def _pointers(arrays: Sequence[NDArray[Any]]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*(each.ctypes.data for each in arrays))
 
 
 def thread_count(n_jobs: int | None, X: Any) -> int:

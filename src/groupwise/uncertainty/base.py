@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import Predictions
+from groupwise.boosting.sorted_columns import SortedColumns
 from groupwise.exceptions import UnpromisedWarning, warn_caller
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, check_number, split_column, take_rows_like
@@ -156,9 +157,13 @@ class ConformalMixin(WrapperMixin):
         """Models of the folds, the rows each has not seen, and the model that answers."""
         rng = check_random_state(self.random_state)
         splits = self._splits(data, rng)
-        models = [fit_part(self.estimator, data, train, rng) for train, _ in splits]
-        whole = models[0] if self.method == "split" else fit_part(self.estimator, data, None, rng)
-        return models, [test for _, test in splits], whole
+        held_out = [test for _, test in splits]
+        if self.method == "split":
+            model = fit_part(self.estimator, data, splits[0][0], rng)
+            return [model], held_out, model
+        parts, columns = [*(train for train, _ in splits), None], SortedColumns(data.X)
+        *models, whole = (fit_part(self.estimator, data, rows, rng, columns) for rows in parts)
+        return models, held_out, whole
 
     def _splits(self, data: TrainingData, rng: np.random.RandomState) -> list[Split]:
         if self.method == "split":

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.scaling import Scaling
 from groupwise.base import BaseGroupClassifier, Predictions
+from groupwise.boosting.sorted_columns import SortedColumns
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, check_labels, check_number
 from groupwise.model_selection import Splitter
@@ -144,13 +145,13 @@ class CalibratedGroupClassifier(ClassifierWrapperMixin, BaseGroupClassifier):
         )
         rng = check_random_state(self.random_state)
         proba = np.empty((data.groups.n_groups, len(self.classes_)))
-        labels = data.y if keep_whole is None else None
+        labels, columns = data.y if keep_whole is None else None, SortedColumns(data.X)
         for train, test in make_folds(data, self.cv, rng, labels=labels):
-            model = fit_part(self.estimator, data, train, rng)
+            model = fit_part(self.estimator, data, train, rng, columns)
             held_out = data.groups_of(test)
             found = self._asked(model, data.rows(test), held_out)
             proba[data.groups.codes[test[held_out.first_rows]]] = found.proba_group
-        self._answer_with(fit_part(self.estimator, data, None, rng))
+        self._answer_with(fit_part(self.estimator, data, None, rng, columns))
         y_group = data.y[data.groups.first_rows]
         target = np.eye(len(self.classes_))[y_group]
         many = data.groups.n_groups >= _MANY_GROUPS

@@ -1,6 +1,7 @@
 """Any estimator inside another: fitted to some groups, and asked about those it has not seen."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from groupwise._typing import Rows
 from groupwise.auto.canonical_order import canonical_order, named_by_place
+from groupwise.boosting.sorted_columns import SortedColumns
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import check_groups, check_number
@@ -188,8 +190,12 @@ def fit_part(
     data: TrainingData,
     rows: NDArray[np.intp] | None,
     rng: np.random.RandomState,
+    columns: SortedColumns | None = None,
 ) -> Any:
-    """Fit a clone to some of the rows (``None``: all), with their groups or domains."""
+    """Fit a clone to some of the rows (``None``: all), with their groups or domains.
+
+    ``columns``: of ``data.X``, where several parts are fitted; they change no model.
+    """
     model: Any = clone(estimator)
     _seed(model, rng)
     X, y, groups, domains = data.X, data.y, data.groups, data.domains
@@ -202,4 +208,5 @@ def fit_part(
     if domains is not None:
         model.set_params(target_domain=0)
         options["domains"] = domains
-    return model.fit(X, y, **options)
+    with nullcontext() if columns is None else columns.fitting(X, rows):
+        return model.fit(X, y, **options)
