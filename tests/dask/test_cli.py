@@ -113,7 +113,8 @@ def test_counts_in_several_columns(folder, client, tmp_path):
     [
         (["--label", "kind", "--method", "sboost"], "--dask serves the methods group-boost"),
         (["--label", "kind", "--kind", "measure"], "--dask does not serve --kind measure"),
-        (["--label", "kind", "--tune"], "--tune and --coverage do not go together with --dask"),
+        (["--label", "kind", "--tune"], "--coverage and --predictions do not go together with"),
+        (["--label", "kind", "--predictions", "p.csv"], "--predictions do not go together with"),
         (["--label", "kind", "-p", "engine=lightgbm"], "the engine is xgboost"),
         (["--label", "kind", "--order", "acc"], "no --order"),
     ],

@@ -145,8 +145,8 @@ def fit(
             seed=seed,
         )
         params = options.parse_params(param)
-        if dask is not None and (tune or coverage is not None):
-            raise OptionError("--tune and --coverage do not go together with --dask")
+        if dask is not None and (tune or coverage is not None or predictions is not None):
+            raise OptionError("--tune, --coverage and --predictions do not go together with --dask")
         if coverage is not None and not 0.0 < coverage < 1.0:
             raise OptionError(f"--coverage must be between 0 and 1, got {coverage:g}")
         seconds = options.parse_time(time)
