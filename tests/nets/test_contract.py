@@ -12,6 +12,7 @@ SMALL = {"encoder": (4,), "n_members": 1, "epochs": 3, "device": "cpu", "dropout
 ESTIMATORS = [
     GroupNetClassifier(**SMALL),
     GroupNetClassifier("presence", pooling="mean_max", **SMALL),
+    GroupNetClassifier("presence", pooling="mean", n_bins=3, **SMALL),
     GroupNetRegressor("total", pooling="attention", **SMALL),
 ]
 LEARNS = {"encoder": (8,), "epochs": 20, "learning_rate": 0.1}
