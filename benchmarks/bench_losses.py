@@ -97,7 +97,7 @@ def main() -> None:
         },
     }
     for kind in sys.argv[1:] or kinds:
-        timings = list(take_turns(kinds[kind], repeats=3).values())
+        timings = list(take_turns(kinds[kind], repeats=9).values())
         report = Report(f"losses_{kind}", f"Group losses against XGBoost's own objectives: {kind}")
         report.add("10 rounds", [timing.row(timings[0]) for timing in timings])
 
