@@ -6,6 +6,8 @@ a file (a job, a method of the command line, an array parked on disk) has no pla
 test says that a model needs a class, add it to the table of its package after reading it.
 """
 
+import numpy as np
+
 from groupwise._compat import loss_module
 
 __all__ = ["BIT_GENERATORS", "KEY_TYPES", "LOADABLE", "OWN", "SKLEARN", "names_of"]
@@ -210,10 +212,12 @@ _OF_NUMBERS = "abs absolute cbrt exp exp2 expm1 log log10 log1p log2 sign sqrt s
 # Found by name and not called on loading.
 _FUNCTIONS = {
     "numpy": _OF_NUMBERS,
-    "numpy.core._multiarray_umath": _OF_NUMBERS,  # where NumPy 1 says that they are
     "sklearn.feature_selection._mutual_info": "mutual_info_classif mutual_info_regression",
     "sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression",
 }
+
+if np.lib.NumpyVersion(np.__version__) < "2.0.0":  # which says that they are there
+    _FUNCTIONS["numpy.core._multiarray_umath"] = _OF_NUMBERS
 
 _NUMBERS = (
     "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
