@@ -153,7 +153,18 @@ def fit(
         if method is None and (params or tune):
             raise OptionError("--param and --tune are for one method: name it with --method")
         if dask is not None:
-            _fit_folder(console, job_options, dask, method, params, seconds, folds, jobs, out, page)
+            with console.log("groupwise.auto"):
+                model, result, estimate = fit_folder(
+                    job_options,
+                    dask,
+                    method,
+                    params,
+                    seconds=seconds,
+                    folds=folds,
+                    jobs=jobs,
+                    command=command_line(),
+                )
+            _tell(console, model, result, out, page, estimate)
             return
         job, why = job_options.job()
         if predictions is not None:
@@ -214,33 +225,6 @@ def _predict_unlabelled(
         lines.insert(0, "row", job.unlabelled.rows)
     write_table(lines, path)
     console.print(f"written:     {path}: {len(lines):,} {level}s without a label")
-
-
-def _fit_folder(
-    console: Console,
-    job_options: JobOptions,
-    address: str,
-    method: str | None,
-    params: dict[str, Any],
-    seconds: float,
-    folds: int,
-    jobs: int | None,
-    out: Path,
-    page: Page,
-) -> None:
-    """Fit on a cluster, telling what the automatic choice says on its way."""
-    with console.log("groupwise.auto"):
-        model, result, estimate = fit_folder(
-            job_options,
-            address,
-            method,
-            params,
-            seconds=seconds,
-            folds=folds,
-            jobs=jobs,
-            command=command_line(),
-        )
-    _tell(console, model, result, out, page, estimate)
 
 
 def _fit_auto(
