@@ -92,6 +92,15 @@ def test_intervals():
     assert weighted[0] == 0.25
 
 
+def test_an_inflated_variance_is_that_of_fewer_values():
+    some, twice = np.array([1.0] * 9 + [0.0]), np.array([1.0] * 18 + [0.0] * 2)
+    assert mean_interval(twice, inflation=2.0) == pytest.approx(mean_interval(some))
+    numbers = np.array([0.2, 0.4, 0.6])
+    mean, low, high = mean_interval(numbers)
+    wide = mean_interval(numbers, inflation=4.0)
+    assert wide == pytest.approx((mean, mean - 2 * (mean - low), mean + 2 * (high - mean)))
+
+
 def test_worse_by_standard_errors():
     loss = np.array([1.0, 2.0, 3.0])
     assert not is_worse(loss, loss, errors=1.0)

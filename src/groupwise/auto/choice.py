@@ -36,7 +36,7 @@ class Estimate:
     score : float
         Of the ensemble, with selection and scaling learned on the other folds.
     low, high : float
-        Its 95 % interval: of new groups like these, the luck of the training set apart.
+        Its 95 % interval for new groups like these, the luck of the training set included.
     """
 
     score: float
@@ -136,7 +136,12 @@ def choose(kind: Kind, race: Race) -> Choice:
     methods = [entry.candidate.method.name for entry in usable]
     ensemble = kind.fit_ensemble(answers, truth, methods)
     answer = cross_fitted_answer(kind, answers, truth, methods)
-    estimate = Estimate(*mean_interval(kind.score(answer, truth), _weights(kind, truth)))
+    interval = mean_interval(
+        kind.score(answer, truth),
+        _weights(kind, truth),
+        inflation=_training_luck(n_folds, race.n_folds),
+    )
+    estimate = Estimate(*interval)
     chosen = [usable[place] for place in ensemble.chosen]
     return Choice(ensemble, chosen, estimate, answer, n_folds)
 
@@ -227,6 +232,22 @@ def _loss(kind: Kind, race: Race, entry: Entry) -> float:
     n_folds = len(entry.folds)
     truth = race.held_out.truth(n_folds)
     return float(np.nanmean(kind.loss(race.held_out.answer(entry, n_folds), truth)))
+
+
+def _training_luck(n_judged: int, n_folds: int) -> float:
+    r"""By what the variance of a mean over folds exceeds that of as many independent groups.
+
+    .. math:: 1 + J \frac{n_{\text{test}}}{n_{\text{train}}} = 1 + \frac{J}{K - 1}
+
+    for J of K folds: their models share most of their training groups, and with these their luck
+    (Nadeau and Bengio 2003, Inference for the generalization error, Machine Learning).
+
+    Examples
+    --------
+    >>> _training_luck(5, 5)
+    2.25
+    """
+    return 1.0 + n_judged / (n_folds - 1)
 
 
 def _weights(kind: Kind, truth: Truth) -> Any:

@@ -153,12 +153,19 @@ def is_worse(loss: NDArray[Any], other: NDArray[Any], *, errors: float) -> bool:
 
 
 def mean_interval(
-    values: NDArray[Any], weights: NDArray[Any] | None = None
+    values: NDArray[Any], weights: NDArray[Any] | None = None, *, inflation: float = 1.0
 ) -> tuple[float, float, float]:
     """A mean with its 95 % interval; NaN is left out.
 
     Of zeros and ones Wilson's interval, which is right also near 0 and 1; else Student's, with
     weights that of a ratio.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    weights : ndarray of shape (n,), default=None
+    inflation : float, default=1.0
+        By what the variance of the mean is multiplied, where values depend on each other.
 
     Examples
     --------
@@ -172,12 +179,12 @@ def mean_interval(
     n = len(values)
     mean = float(np.average(values, weights=weights))
     if np.isin(values, (0.0, 1.0)).all() and (weights == weights[0]).all():
-        z2 = 1.96**2
+        z2 = 1.96**2 * inflation
         middle = (mean + z2 / (2 * n)) / (1 + z2 / n)
         half = np.sqrt(z2 * (mean * (1 - mean) / n + z2 / (4 * n * n))) / (1 + z2 / n)
         return mean, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
     if n < 2:
         return mean, -np.inf, np.inf
     error = np.sqrt(np.sum((weights * (values - mean)) ** 2) * n / (n - 1)) / weights.sum()
-    half = float(stdtrit(n - 1, 0.975) * error)
+    half = float(stdtrit(n - 1, 0.975) * error * np.sqrt(inflation))
     return mean, mean - half, mean + half
