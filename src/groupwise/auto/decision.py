@@ -1,6 +1,6 @@
 """Row probabilities averaged, then decided for a measure of groups."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,7 +55,7 @@ class RowDecision:
     ) -> "RowDecision":
         """Average and decide, unless the best member's own decisions are clearly better.
 
-        Clearly: by one paired standard error of the groups' measures. The best of many flatters
+        Clearly: by two paired standard errors of the groups' measures. The best of many flatters
         itself, an average does not.
         """
 
@@ -64,10 +64,9 @@ class RowDecision:
 
         own = [judged(answer["score_row"]) for answer in answers]
         best = int(np.argmax([np.nanmean(values) for values in own]))
-        average, scaled = RowAverage.fit_and_held_out(answers, truth, methods)
-        proba = np.mean([scaled[m] for m in average.chosen], axis=0)
-        together = _best_decision(cls(average, average.chosen, "largest"), proba, truth, measure)
-        if is_worse(-judged(together.score(proba, truth.groups)), -own[best], errors=1.0):
+        average, proba = RowAverage.fit_and_held_out(answers, truth, methods)
+        together = _decided_for(measure, cls(average, average.chosen, "largest"), proba, truth)
+        if is_worse(-judged(together.score(proba, truth.groups)), -own[best], errors=2.0):
             return cls(None, [best], "own")
         return together
 
@@ -91,29 +90,25 @@ class RowDecision:
         return {"proba_row": proba_row, "score_row": self.score(proba_row, groups)}
 
 
-def _best_decision(
-    start: RowDecision, proba_row: NDArray[Any], truth: Truth, measure: GroupMeasure
+def _decided_for(
+    measure: GroupMeasure, start: RowDecision, proba_row: NDArray[Any], truth: Truth
 ) -> RowDecision:
-    """The decision with the best measure on held-out rows; a threshold is tried fold by fold."""
+    """F as expected; other counts by a threshold if it is better, which is tried fold by fold."""
     if truth.n_classes > 2 or not isinstance(measure, CountMeasure):
         return start
-    tuned = _with_threshold(start, proba_row, truth, measure)
-    tried: list[tuple[RowDecision, Callable[[], NDArray[Any]]]] = [
-        (start, lambda: start.score(proba_row, truth.groups)),
-        (tuned, lambda: _cross_decided(start, proba_row, truth, measure)),
-    ]
     if isinstance(measure, FBeta):
         without = truth.groups.sum(truth.y_row) == 0
         counted = measure.without_positives == "count"
-        expected = replace(
-            start,
-            decision="expected",
-            may_be_empty=bool(without.any() and counted),
-            beta=measure.beta,
-        )
-        tried.insert(0, (expected, lambda: expected.score(proba_row, truth.groups)))
-    means = [np.nanmean(measure.of(truth.y_row, score(), truth.groups)) for _, score in tried]
-    return tried[int(np.argmax(means))][0]
+        may_be_empty = bool(without.any() and counted)
+        return replace(start, decision="expected", may_be_empty=may_be_empty, beta=measure.beta)
+
+    def mean(score_row: NDArray[Any]) -> float:
+        return float(np.nanmean(measure.of(truth.y_row, score_row, truth.groups)))
+
+    plain = mean(start.score(proba_row, truth.groups))
+    if mean(_cross_decided(start, proba_row, truth, measure)) > plain:
+        return _with_threshold(start, proba_row, truth, measure)
+    return start
 
 
 def _with_threshold(

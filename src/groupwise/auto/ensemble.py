@@ -6,7 +6,7 @@ chose, and combines theirs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -303,7 +303,7 @@ class NumberAverage:
 
 @dataclass(frozen=True)
 class RowAverage:
-    """The weighted mean of scaled row probabilities.
+    """The mean of scaled row probabilities, weighed: who says nothing has hardly any weight.
 
     Attributes
     ----------
@@ -318,31 +318,24 @@ class RowAverage:
 
     @classmethod
     def fit(cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]) -> "RowAverage":
-        """Scale, choose and average the best five by log-loss, with equal weights."""
+        """Scale, choose the best five by log-loss, and weigh them by what was held out."""
         return cls.fit_and_held_out(answers, truth, methods)[0]
 
     @classmethod
     def fit_and_held_out(
         cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
-    ) -> "tuple[RowAverage, list[NDArray[Any]]]":
-        """The same, with the cross-fitted probabilities of all candidates."""
+    ) -> "tuple[RowAverage, NDArray[Any]]":
+        """The same, and the average's probabilities of held-out rows."""
         target, fold = truth.one_hot(truth.y_row), truth.fold_row
         held_out = [answer["proba_row"] for answer in answers]
         how: dict[str, Any] = {"penalty": _ROW_PENALTY, "biased": truth.biased}
         scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)[:N_BEST]
-        found = [Scaling.fit(held_out[m], target, **how) for m in chosen]
-        return cls(chosen, found, _equal(len(chosen))), scaled
-
-    @classmethod
-    def fit_weighted(
-        cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
-    ) -> "RowAverage":
-        """As :meth:`fit`, with weights by what was held out: who says nothing has hardly any."""
-        average, scaled = cls.fit_and_held_out(answers, truth, methods)
-        proba_true = _of_the_truth([scaled[m] for m in average.chosen], truth.y_row)
-        return replace(average, weights=mixture_weights(proba_true))
+        best = [scaled[m] for m in chosen]
+        weights = mixture_weights(_of_the_truth(best, truth.y_row))
+        scalings = [Scaling.fit(held_out[m], target, **how) for m in chosen]
+        return cls(chosen, scalings, weights), _weighted(best, weights)
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
         """The ensemble's answer from those of the members chosen."""
