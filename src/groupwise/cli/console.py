@@ -320,10 +320,12 @@ def _unlabelled(job: Job) -> str:
     return f"{n:,} of {total:,} {what} have no label: {use}; 'groupwise predict' answers for them"
 
 
-def print_score(console: Console, summary: dict[str, Any], where: str) -> None:
-    """One line with the score and one with the worst groups."""
+def print_score(
+    console: Console, summary: dict[str, Any], where: str, interval: str = "95 % interval"
+) -> None:
+    """One line with the score and one with the worst groups; ``interval`` says what it is of."""
     console.print(
-        f"score:       {summary['score']:.3f} ({summary['score_name']}; 95 % interval "
+        f"score:       {summary['score']:.3f} ({summary['score_name']}; {interval} "
         f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
     )
     if summary["baseline"] is not None:

@@ -267,7 +267,7 @@ def _tell(
     save_model(model, out, result=result.to_json())
     if page.path is not None:
         write_report(result, page.path, title=page.title, notes=page.notes)
-    summary = result.summary(model.method)
+    summary, interval = result.summary(model.method), "95 % interval"
     if estimate is not None:
         print_board(console, result)
         members = _members(model)
@@ -276,8 +276,9 @@ def _tell(
         if partly:
             console.print(f"fitted to a sample of the groups: {', '.join(partly)}")
         summary |= {"low": estimate.low, "high": estimate.high, "members": members}
+        interval += " with the luck of the training set"
     units = "groups" if model.supervision.group else "rows"
-    print_score(console, summary, f"{units} not seen in training")
+    print_score(console, summary, f"{units} not seen in training", interval)
     if promised:
         guarantee = promises(model)
         console.print(f"promised:    {guarantee}")
