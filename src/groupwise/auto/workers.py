@@ -22,7 +22,7 @@ from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem
 from groupwise.auto.members import Member, Trainer
-from groupwise.auto.race import Entry, InProcess, Store, take_answer
+from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
 from groupwise.auto.worker import ready_file
 
 __all__ = ["Workers", "affordable_rows"]
@@ -43,7 +43,7 @@ class _Process:
 
     def __init__(self, job: Path):
         self._job = job
-        self.doing: tuple[Any, Path] | None = None
+        self.doing: Path | None = None  # what it will leave
         self.since = 0.0
         self._start()
 
@@ -52,6 +52,7 @@ class _Process:
         paths = os.pathsep.join(path for path in sys.path if path)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         self._is_ready = False
+        self.fold: int | None = None  # that it has in hand
         self.process = subprocess.Popen(
             [sys.executable, "-m", "groupwise.auto.worker", str(self._job)],
             stdin=subprocess.PIPE,
@@ -71,13 +72,13 @@ class _Process:
             self._is_ready = ready_file(self._job, self.process.pid).exists()
         return self._is_ready
 
-    def ask(self, what: Any, task: tuple[Any, ...], result: Path) -> None:
-        """Send a task that leaves a file."""
+    def ask(self, task: tuple[Any, ...], result: Path) -> None:
+        """Send a task, of a candidate, a fold and a file, that leaves a file."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
             pickle.dump(task, self.process.stdin)
             self.process.stdin.flush()
-        self.doing, self.since = (what, result), time.monotonic()
+        self.doing, self.fold, self.since = result, task[1], time.monotonic()
 
     def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
         """Why the task has to be given up, or ``None``; the process is ended then."""
@@ -150,6 +151,7 @@ class Workers:
         where = (self._store.folder.absolute(), self._store.digest)
         joblib.dump((kind, tables, seed, *where), self._job)
         self._processes: list[_Process] = []
+        self._given_up: dict[Path, str] = {}  # what was to be left, and why it was not
         self._deadline = deadline
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
         self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
@@ -177,25 +179,75 @@ class Workers:
             return np.inf
         return self.n_jobs * (self._deadline - time.monotonic() - self._reserve)
 
-    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
-        missing = [task for task in tasks if not self._is_known(*task)]
-        self._prepare({fold for _, fold in missing})
+    def run(
+        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
+    ) -> None:
+        asked = {self._path(task): task for task in tasks}
+        self._settle(asked)
+        self._prepare({fold for _, fold in asked.values()})
         # against the clock the shortest first; else the longest, so that none is left to run alone
         sign = -1.0 if self._deadline is None else 1.0
-        waiting = deque(sorted(missing, key=lambda task: sign * task[0].seconds))
-        while waiting or any(process.doing for process in self._processes):
+        waiting = self._to_do(sorted(asked.values(), key=lambda task: sign * task[0].seconds))
+        then, perhaps = self._to_do(then), self._to_do(perhaps)
+        while asked:
             if self.out_of_time:
                 self._give_up()
                 return
-            for process in self._enough_for(waiting):
+            for process in self._enough_for([*waiting, *then]):
                 if process.doing is not None:
-                    self._look_after(process)
-                elif waiting and process.is_ready():
-                    entry, fold = waiting.popleft()
-                    path = self._store.path(entry.candidate, fold)
-                    process.ask((entry, fold), (entry.candidate, fold, None), path)
-            if not self._help_at_the_start(waiting):
+                    self._look_after(process, self._most_seconds)
+                if process.doing is None and process.is_ready():
+                    self._hand_out(process, waiting, then, perhaps)
+            self._settle(asked)
+            if asked and not self._help_at_the_start(waiting):
                 time.sleep(_LOOK)
+
+    def _path(self, task: Task) -> Path:
+        return self._store.path(task[0].candidate, task[1])
+
+    def _settle(self, asked: dict[Path, Task]) -> None:
+        """Give entries what has come of them since."""
+        for path, (entry, fold) in list(asked.items()):
+            found = self._store.get(entry.candidate, fold) if path.exists() else None
+            if found is not None:
+                take_answer(entry, fold, found)
+            elif path in self._given_up:
+                entry.fail(self._given_up[path])
+            else:
+                continue
+            del asked[path]
+
+    def _to_do(self, tasks: Sequence[Task]) -> list[Task]:
+        """Those that are neither done nor being done."""
+        doing = {process.doing for process in self._processes}
+        paths = [self._path(task) for task in tasks]
+        return [
+            task
+            for task, path in zip(tasks, paths, strict=True)
+            if path not in doing and path not in self._given_up and not path.exists()
+        ]
+
+    def _hand_out(
+        self, process: _Process, waiting: list[Task], then: list[Task], perhaps: list[Task]
+    ) -> None:
+        """Give a process its next task.
+
+        As long as it can it stays with its fold, for which everything is ready, and leaves those of
+        others alone; what may be in vain comes last.
+        """
+        others = {other.fold for other in self._processes if other is not process}
+
+        def rank(numbered: tuple[int, Task]) -> tuple[bool, int, bool]:
+            number, (_, fold) = numbered
+            is_new = fold != process.fold
+            return (is_new and fold in others) or number == 2, number, is_new
+
+        lists = (waiting, then, perhaps)
+        every = [(number, task) for number, tasks in enumerate(lists) for task in tasks]
+        if every:
+            number, task = min(every, key=rank)
+            lists[number].remove(task)
+            process.ask((task[0].candidate, task[1], None), self._path(task))
 
     def _prepare(self, folds: set[int]) -> None:
         """Have the rows of these folds prepared; of the next ones too, where a process is free."""
@@ -205,21 +257,15 @@ class Workers:
         todo = self._tables.missing(range(min(folds), last))
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
-    def _help_at_the_start(self, waiting: "deque[tuple[Entry, int]]") -> bool:
+    def _help_at_the_start(self, waiting: list[Task]) -> bool:
         """Run a baseline here as long as no process has started, which takes seconds."""
+        if any(process.is_ready() for process in self._processes):
+            self._here.close()
+            return False
         if not waiting or not waiting[0][0].candidate.is_baseline:
             return False
-        if any(process.is_ready() for process in self._processes):
-            return False
-        self._here.run([waiting.popleft()])
+        self._here.run([waiting.pop(0)])
         return True
-
-    def _is_known(self, entry: Entry, fold: int) -> bool:
-        """Whether the fold was finished before; the entry has its answer then."""
-        found = self._store.get(entry.candidate, fold)
-        if found is not None:
-            take_answer(entry, fold, found)
-        return found is not None
 
     def _enough_for(self, waiting: Sequence[Any]) -> list[_Process]:
         """The processes; one more for each task that waits, up to ``n_jobs``."""
@@ -228,16 +274,15 @@ class Workers:
             self._processes.append(_Process(self._job))
         return self._processes
 
-    def _look_after(self, process: _Process) -> None:
+    def _look_after(self, process: _Process, most_seconds: float) -> None:
+        """Free a process that is done, and one that has to be ended."""
         assert process.doing is not None
-        (entry, fold), path = process.doing
-        if path.exists():
-            self._is_known(entry, fold)
-            process.doing = None
-            return
-        trouble = process.trouble(self._most_seconds, self._most_bytes)
-        if trouble is not None and not path.exists():
-            entry.fail(trouble)
+        done, trouble = process.doing.exists(), None
+        if not done:
+            trouble = process.trouble(most_seconds, self._most_bytes)
+        if trouble is not None and not process.doing.exists():
+            self._given_up[process.doing] = trouble
+        if done or trouble is not None:
             process.doing = None
 
     def _give_up(self) -> None:
@@ -251,29 +296,30 @@ class Workers:
         if self._deadline is not None:
             return self._refit_in_time(entries)
         files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
-        pairs = list(zip(entries, files, strict=True))
+        pairs = sorted(zip(entries, files, strict=True), key=lambda pair: -pair[0].seconds)
         self._make_files([((entry.candidate, None, file), file) for entry, file in pairs])
         # one that was not made is fitted here, with its error
         return [
             joblib.load(file) if file.exists() else self._here.refit([entry])[0]
-            for entry, file in pairs
+            for entry, file in zip(entries, files, strict=True)
         ]
 
     def _make_files(self, tasks: Sequence[tuple[tuple[Any, ...], Path]]) -> None:
         """Ask for files side by side; a process that ends leaves its own out."""
-        waiting = deque(tasks)
-        while waiting or any(process.doing for process in self._processes):
+        waiting, missing = deque(tasks), {file for _, file in tasks}
+        while missing:
             if self.out_of_time:
                 self._give_up()
                 return
             for process in self._enough_for(waiting):
                 if process.doing is not None:
-                    if process.doing[1].exists() or process.process.poll() is not None:
-                        process.doing = None
-                elif waiting and process.is_ready():
-                    task, file = waiting.popleft()
-                    process.ask(task, task, file)
-            time.sleep(_LOOK)
+                    own = process.doing in missing
+                    self._look_after(process, np.inf if own else self._most_seconds)
+                if process.doing is None and waiting and process.is_ready():
+                    process.ask(*waiting.popleft())
+            missing = {f for f in missing if not f.exists() and f not in self._given_up}
+            if missing:
+                time.sleep(_LOOK)
 
     def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
         assert self._deadline is not None
