@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
+import psutil
 import pytest
 
 from groupwise.auto import AutoGroupClassifier, race, workers
 from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.processes import Starter
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 from tests.auto.conftest import cheap
@@ -65,8 +68,44 @@ def same(one, other, data):
 
 
 @pytest.mark.long
-def test_the_model_does_not_depend_on_the_number_of_processes(data, cheap_candidates):
+@pytest.mark.parametrize("can_fork", [True, False])
+def test_the_model_does_not_depend_on_the_number_of_processes(
+    data, cheap_candidates, monkeypatch, can_fork
+):
+    monkeypatch.setattr(workers, "Starter", partial(Starter, can_fork=can_fork))
     same(fit(data), fit(data, n_jobs=2), data)
+
+
+@pytest.mark.long
+def test_workers_end_with_the_process_that_started_them(data, cheap_candidates, tmp_path):
+    """Killed, it cannot end them: their input does."""
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "import joblib\n"
+        "from groupwise.auto.processes import Process, Starter\n"
+        "if __name__ == '__main__':\n"
+        f"    job = Path({str(tmp_path / 'job')!r})\n"
+        "    joblib.dump((None, None, 0, job.parent, '', ()), job)\n"
+        "    process = Process(Starter(job))\n"
+        "    while not process.is_ready():\n"
+        "        time.sleep(0.01)\n"
+        "    print(process._id, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+    )
+    worker = psutil.Process(int(process.stdout.readline()))
+    source = worker.parent()
+    process.kill()
+    process.communicate()
+    gone, alive = psutil.wait_procs([worker, source], timeout=20)
+    assert len(gone) == 2 and not alive
 
 
 def test_finished_folds_are_kept_and_the_run_goes_on(data, cheap_candidates, tmp_path, monkeypatch):

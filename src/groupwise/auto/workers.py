@@ -1,10 +1,5 @@
 """Candidates fitted in processes of their own, which can be stopped."""
 
-import contextlib
-import os
-import pickle
-import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
@@ -22,8 +17,8 @@ from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem
 from groupwise.auto.members import Member, Trainer
+from groupwise.auto.processes import Process, Starter
 from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
-from groupwise.auto.worker import ready_file
 
 __all__ = ["Workers", "affordable_rows"]
 
@@ -36,84 +31,6 @@ _SHARE_OF_ONE = 0.125
 # them has been timed and at most.
 _FIRST_TIER = 0.4
 _UNKNOWN_RESERVE, _MOST_RESERVE = 0.25, 0.4
-
-
-class _Process:
-    """One worker and what it is doing."""
-
-    def __init__(self, job: Path):
-        self._job = job
-        self.doing: Path | None = None  # what it will leave
-        self.since = 0.0
-        self._start()
-
-    def _start(self) -> None:
-        # one thread each; found wherever this process has found the package
-        paths = os.pathsep.join(path for path in sys.path if path)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
-        self._is_ready = False
-        self.fold: int | None = None  # that it has in hand
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "groupwise.auto.worker", str(self._job)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        )
-
-    def is_ready(self) -> bool:
-        """Whether tasks can be sent: a start takes seconds, and one that was ended starts again."""
-        if self.process.poll() is not None:
-            if not self._is_ready:
-                raise RuntimeError(f"a process could not be started: {self._last_words()}")
-            self.stop()
-            self._start()
-        elif not self._is_ready:
-            self._is_ready = ready_file(self._job, self.process.pid).exists()
-        return self._is_ready
-
-    def ask(self, task: tuple[Any, ...], result: Path) -> None:
-        """Send a task, of a candidate, a fold and a file, that leaves a file."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
-            pickle.dump(task, self.process.stdin)
-            self.process.stdin.flush()
-        self.doing, self.fold, self.since = result, task[1], time.monotonic()
-
-    def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
-        """Why the task has to be given up, or ``None``; the process is ended then."""
-        reason = None
-        if self.process.poll() is not None:
-            reason = f"its process ended with {self.process.returncode}: {self._last_words()}"
-        elif time.monotonic() - self.since > most_seconds:
-            reason = f"took longer than {most_seconds:.0f} s on one fold"
-        elif self._memory() > most_bytes:
-            reason = f"used more than {most_bytes / 2**30:.1f} GiB"
-        if reason is not None:
-            self.stop()
-        return reason
-
-    def _last_words(self) -> str:
-        self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        return said[-1] if said else ""
-
-    def _memory(self) -> float:
-        """Resident bytes that are its own; the shared table is mapped, not held."""
-        try:
-            found = psutil.Process(self.process.pid).memory_info()
-        except psutil.NoSuchProcess:
-            return 0.0
-        return float(found.rss - getattr(found, "shared", 0))
-
-    def stop(self) -> None:
-        """End the process, whatever it is doing."""
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self._errors.close()
 
 
 class Workers:
@@ -130,6 +47,8 @@ class Workers:
         Seconds for all folds and the last fits.
     deadline : float or None
         The end of the time, on the clock of ``time.monotonic``.
+    modules : sequence of str, default=()
+        To be loaded before the first process is there, once for all.
     """
 
     def __init__(
@@ -142,15 +61,20 @@ class Workers:
         n_jobs: int,
         time_limit: float | None,
         deadline: float | None,
+        modules: Sequence[str] = (),
     ):
         self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
         self._here, self._tables = InProcess(kind, tables, seed, self._store), tables
-        self._job, self.n_jobs, self._n_folds = home / "job", n_jobs, len(tables.splits)
+        self._starter, self.n_jobs, self._n_folds = (
+            Starter(home / "job"),
+            n_jobs,
+            len(tables.splits),
+        )
         where = (self._store.folder.absolute(), self._store.digest)
-        joblib.dump((kind, tables, seed, *where), self._job)
-        self._processes: list[_Process] = []
+        joblib.dump((kind, tables, seed, *where, modules), self._starter.job)
+        self._processes: list[Process] = []
         self._given_up: dict[Path, str] = {}  # what was to be left, and why it was not
         self._deadline = deadline
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
@@ -162,6 +86,7 @@ class Workers:
         """End all processes and remove what they shared."""
         for process in self._processes:
             process.stop()
+        self._starter.close()
         self._home.cleanup()
 
     def expect(self, seconds: Sequence[float]) -> None:
@@ -228,7 +153,7 @@ class Workers:
         ]
 
     def _hand_out(
-        self, process: _Process, waiting: list[Task], then: list[Task], perhaps: list[Task]
+        self, process: Process, waiting: list[Task], then: list[Task], perhaps: list[Task]
     ) -> None:
         """Give a process its next task.
 
@@ -267,29 +192,28 @@ class Workers:
         self._here.run([waiting.pop(0)])
         return True
 
-    def _enough_for(self, waiting: Sequence[Any]) -> list[_Process]:
+    def _enough_for(self, waiting: Sequence[Any]) -> list[Process]:
         """The processes; one more for each task that waits, up to ``n_jobs``."""
         free = sum(process.doing is None for process in self._processes)
         for _ in range(min(len(waiting) - free, self.n_jobs - len(self._processes))):
-            self._processes.append(_Process(self._job))
+            self._processes.append(Process(self._starter))
         return self._processes
 
-    def _look_after(self, process: _Process, most_seconds: float) -> None:
+    def _look_after(self, process: Process, most_seconds: float) -> None:
         """Free a process that is done, and one that has to be ended."""
-        assert process.doing is not None
-        done, trouble = process.doing.exists(), None
-        if not done:
-            trouble = process.trouble(most_seconds, self._most_bytes)
-        if trouble is not None and not process.doing.exists():
-            self._given_up[process.doing] = trouble
-        if done or trouble is not None:
+        result = process.doing
+        assert result is not None
+        if result.exists():
             process.doing = None
+            return
+        trouble = process.trouble(most_seconds, self._most_bytes)
+        if trouble is not None and not result.exists():
+            self._given_up[result] = trouble
 
     def _give_up(self) -> None:
         for process in self._processes:
             if process.doing is not None:
                 process.stop()
-                process.doing = None
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         """Fit to all rows: side by side, or one after another as long as there is time."""
