@@ -86,6 +86,7 @@ class AutoMixin:
         problem = self._affordable(kind, problem, tiers[0], seed, started)
         splits = kind.splits(problem, self.cv, seed)
         with fold_tables(problem, splits) as tables:
+            problem = tables.problem  # the same, not in memory
             runner = self._runner(kind, tables, tiers, seed, started)
             try:
                 race = Race(kind, problem, splits, runner)

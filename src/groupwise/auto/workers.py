@@ -247,6 +247,8 @@ class Workers:
 
     def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
         assert self._deadline is not None
+        for process in self._processes:  # what they hold is needed here
+            process.stop()
         members: list[Member | None] = [None] * len(entries)
         # the quickest first: whatever happens, there is one
         for place in sorted(range(len(entries)), key=lambda p: entries[p].seconds):
