@@ -12,8 +12,11 @@ import psutil
 import pytest
 
 from groupwise.auto import AutoGroupClassifier, race, workers
+from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.members import FoldAnswer
 from groupwise.auto.processes import Starter
+from groupwise.auto.race import Entry
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 from tests.auto.conftest import cheap
@@ -223,3 +226,46 @@ def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n
     )
     taken = n_groups if rows is None else len(np.unique(groups[rows]))
     assert abs(taken - n_taken) <= 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [60.0, -1.0])
+def test_members_that_are_not_fitted_in_time_are_left_out(data, seconds):
+    """With time all are; when it is over one still is, the quickest."""
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    entries = [Entry(candidate) for tier in cheap("majority")[0] for candidate in tier]
+    for place, entry in enumerate(entries):
+        entry.folds[0] = FoldAnswer({}, 3.0 - place)
+    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
+        runner = workers.Workers(
+            kind,
+            tables,
+            0,
+            None,
+            n_jobs=2,
+            time_limit=60.0,
+            deadline=time.monotonic() + seconds,
+        )
+        try:
+            members = runner.refit(entries)
+        finally:
+            runner.close()
+    names = [entry.candidate.name for entry in entries]
+    kept = [member and member.name for member in members]
+    assert kept == (names if seconds > 0 else [None, None, names[2]])
+
+
+def test_time_is_kept_for_members_fitted_side_by_side(data):
+    """Graham's bound: 6 / 2 + 3 / 2, and a fifth more."""
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
+        end = time.monotonic() + 1000.0
+        for n_jobs, needed in ((1, 6.0), (2, 4.5)):
+            runner = workers.Workers(
+                kind, tables, 0, None, n_jobs=n_jobs, time_limit=1000.0, deadline=end
+            )
+            runner.expect([1.0, 2.0, 3.0])
+            runner.close()
+            assert runner._reserve == pytest.approx(1.2 * needed + 20.2)

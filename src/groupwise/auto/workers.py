@@ -31,6 +31,7 @@ _SHARE_OF_ONE = 0.125
 # them has been timed and at most.
 _FIRST_TIER = 0.4
 _UNKNOWN_RESERVE, _MOST_RESERVE = 0.25, 0.4
+_TO_READ = 0.02  # for reading what they left
 
 
 class Workers:
@@ -80,6 +81,7 @@ class Workers:
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
         self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
         self._reserve = 0.0 if time_limit is None else _UNKNOWN_RESERVE * time_limit
+        self._to_read = 0.0 if time_limit is None else 0.2 + _TO_READ * time_limit
         self._most_reserve = 0.0 if time_limit is None else _MOST_RESERVE * time_limit
 
     def close(self) -> None:
@@ -90,9 +92,15 @@ class Workers:
         self._home.cleanup()
 
     def expect(self, seconds: Sequence[float]) -> None:
-        """Keep time for the last fits: so many seconds each, one after another."""
+        """Keep time for the last fits, side by side.
+
+        In whatever order, they end after ``sum / n_jobs + max * (1 - 1 / n_jobs)`` (Graham 1969,
+        Bounds on Multiprocessing Timing Anomalies).
+        """
         if self._deadline is not None:
-            self._reserve = min(1.2 * sum(seconds) + 0.2, self._most_reserve)
+            share = 1 / self.n_jobs
+            needed = share * sum(seconds) + (1 - share) * max(seconds)
+            self._reserve = min(1.2 * needed + self._to_read, self._most_reserve)
 
     @property
     def out_of_time(self) -> bool:
@@ -110,9 +118,7 @@ class Workers:
         asked = {self._path(task): task for task in tasks}
         self._settle(asked)
         self._prepare({fold for _, fold in asked.values()})
-        # against the clock the shortest first; else the longest, so that none is left to run alone
-        sign = -1.0 if self._deadline is None else 1.0
-        waiting = self._to_do(sorted(asked.values(), key=lambda task: sign * task[0].seconds))
+        waiting = self._to_do(sorted(asked.values(), key=lambda task: self._turn(task[0])))
         then, perhaps = self._to_do(then), self._to_do(perhaps)
         while asked:
             if self.out_of_time:
@@ -216,17 +222,22 @@ class Workers:
                 process.stop()
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
-        """Fit to all rows: side by side, or one after another as long as there is time."""
-        if self._deadline is not None:
-            return self._refit_in_time(entries)
+        """Fit to all rows side by side; what is not done when the time is over is ended."""
+        self._reserve = self._to_read
         files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
-        pairs = sorted(zip(entries, files, strict=True), key=lambda pair: -pair[0].seconds)
-        self._make_files([((entry.candidate, None, file), file) for entry, file in pairs])
-        # one that was not made is fitted here, with its error
-        return [
-            joblib.load(file) if file.exists() else self._here.refit([entry])[0]
-            for entry, file in zip(entries, files, strict=True)
-        ]
+        order = sorted(range(len(entries)), key=lambda place: self._turn(entries[place]))
+        self._make_files([((entries[p].candidate, None, files[p]), files[p]) for p in order])
+        members = [joblib.load(file) if file.exists() else None for file in files]
+        for place in order:
+            # one that was not made though there was time is fitted here, with its error; and one
+            # there has to be
+            if members[place] is None and not (self.out_of_time and any(members)):
+                members[place] = self._here.refit([entries[place]])[0]
+        return members
+
+    def _turn(self, entry: Entry) -> float:
+        """Against the clock the shortest first; else the longest, so that none is left alone."""
+        return entry.seconds if self._deadline is not None else -entry.seconds
 
     def _make_files(self, tasks: Sequence[tuple[tuple[Any, ...], Path]]) -> None:
         """Ask for files side by side; a process that ends leaves its own out."""
@@ -244,18 +255,6 @@ class Workers:
             missing = {f for f in missing if not f.exists() and f not in self._given_up}
             if missing:
                 time.sleep(_LOOK)
-
-    def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
-        assert self._deadline is not None
-        for process in self._processes:  # what they hold is needed here
-            process.stop()
-        members: list[Member | None] = [None] * len(entries)
-        # the quickest first: whatever happens, there is one
-        for place in sorted(range(len(entries)), key=lambda p: entries[p].seconds):
-            expected = time.monotonic() + entries[place].seconds_of_all(self._n_folds)
-            if expected < self._deadline or not any(members):
-                members[place] = self._here.refit([entries[place]])[0]
-        return members
 
 
 def affordable_rows(
