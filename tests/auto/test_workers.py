@@ -1,10 +1,12 @@
 """Processes, time, memory and disk; candidates that fit in milliseconds."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,7 +17,7 @@ from groupwise.auto import AutoGroupClassifier, race, workers
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Labels, Problem
 from groupwise.auto.members import FoldAnswer
-from groupwise.auto.processes import Starter
+from groupwise.auto.processes import Process, Starter
 from groupwise.auto.race import Entry
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
@@ -269,3 +271,39 @@ def test_time_is_kept_for_members_fitted_side_by_side(data):
             runner.expect([1.0, 2.0, 3.0])
             runner.close()
             assert runner._reserve == pytest.approx(1.2 * needed + 20.2)
+
+
+def test_who_gets_which_task(data):
+    """Each keeps its fold and what it has fitted, and helps with another's fold at last."""
+    first, second, third = (c for tier in cheap("majority")[0] for c in tier)
+    by_mean = replace(first, params={"rule": "mean"})
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    with fold_tables(problem, kind.splits(problem, 4, 0)) as tables:
+        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        try:
+            one, other = runner._processes = [Recorded(), Recorded()]
+            waiting = [(Entry(c), 0) for c in (first, second, by_mean, third)]
+            then = [(Entry(first), 1)]
+            perhaps = [(Entry(first), 2)]
+            for process in (one, other, other, other, other, one, one):
+                runner._hand_out(process, waiting, then, perhaps)
+        finally:
+            runner._processes = []
+            runner.close()
+    assert one.asked == [(first.name, 0), (by_mean.name, 0)]
+    # its own fold, then help, what may be in vain last
+    assert other.asked == [(first.name, 1), (second.name, 0), (third.name, 0), (first.name, 2)]
+
+
+class Recorded(Process):
+    """Nothing is started."""
+
+    def __init__(self):
+        self._starter, self.asked = None, []
+        self.fold, self.fits = None, set()
+        self._handle = type("Handle", (), {"tasks": io.BytesIO()})
+
+    def ask(self, task, result):
+        self.asked.append((task[0].name, task[1]))
+        super().ask(task, result)

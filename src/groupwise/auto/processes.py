@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 import psutil
 
+from groupwise.auto.candidates import Candidate
+from groupwise.auto.members import key_of_fit
 from groupwise.auto.worker import beside
 
 __all__ = ["Process", "Starter"]
@@ -138,6 +140,7 @@ class Process:
         self._id: int | None = None
         self._is_stopped = False
         self.fold: int | None = None  # that it has in hand
+        self.fits: set[str] = set()  # to its rows
 
     def is_ready(self) -> bool:
         """Whether tasks can be sent: a start takes seconds, and one that was ended starts again."""
@@ -154,12 +157,17 @@ class Process:
         self.stop()
         return False
 
-    def ask(self, task: tuple[Any, ...], result: Path) -> None:
+    def ask(self, task: tuple[Candidate | None, int | None, Path | None], result: Path) -> None:
         """Send a task, of a candidate, a fold and a file, that leaves a file."""
         with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
             self._handle.tasks.write(pickle.dumps(task))
             self._handle.tasks.flush()
-        self.doing, self.fold, self.since = result, task[1], time.monotonic()
+        candidate, fold, _ = task
+        if fold != self.fold:
+            self.fold, self.fits = fold, set()
+        if candidate is not None:
+            self.fits.add(key_of_fit(candidate))
+        self.doing, self.since = result, time.monotonic()
 
     def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
         """Why the task has to be given up, or ``None``; the process is ended then."""

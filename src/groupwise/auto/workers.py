@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem
-from groupwise.auto.members import Member, Trainer
+from groupwise.auto.members import Member, Trainer, key_of_fit
 from groupwise.auto.processes import Process, Starter
 from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
 
@@ -164,9 +164,11 @@ class Workers:
         """Give a process its next task.
 
         As long as it can it stays with its fold, for which everything is ready, and leaves those of
-        others alone; what may be in vain comes last.
+        others alone; what may be in vain comes last. What another process has fitted, and only has
+        to apply another rule to, is left to it.
         """
         others = {other.fold for other in self._processes if other is not process}
+        theirs = {(o.fold, fit) for o in self._processes if o is not process for fit in o.fits}
 
         def rank(numbered: tuple[int, Task]) -> tuple[bool, int, bool]:
             number, (_, fold) = numbered
@@ -174,7 +176,12 @@ class Workers:
             return (is_new and fold in others) or number == 2, number, is_new
 
         lists = (waiting, then, perhaps)
-        every = [(number, task) for number, tasks in enumerate(lists) for task in tasks]
+        every = [
+            (number, task)
+            for number, tasks in enumerate(lists)
+            for task in tasks
+            if (task[1], key_of_fit(task[0].candidate)) not in theirs
+        ]
         if every:
             number, task = min(every, key=rank)
             lists[number].remove(task)
