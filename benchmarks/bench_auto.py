@@ -25,6 +25,10 @@ import psutil
 from harness import Report
 
 from groupwise.auto import AutoGroupClassifier
+from groupwise.auto.candidates import Candidate
+from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.members import Trainer
+from groupwise.groups import Groups
 from groupwise.methods import get_method
 
 logger = logging.getLogger("bench_auto")
@@ -219,11 +223,13 @@ def memory_of_fit(table: Any, time_limit: float) -> tuple[float, Any]:
 
 
 def memory_of_member(table: Any, member: tuple[str, dict[str, Any]]) -> tuple[float, None]:
+    """With what its columns need."""
     X, y, groups = table
     name, params = member
     method = get_method("majority", name, n_rows=len(y), n_classes=2)
+    problem = Problem(X, y, Groups(groups), 2)
     with Spent(every=0.02) as spent:
-        method.build({}, params, 0).fit(X, y, groups=groups)
+        Trainer(Labels("majority"), problem, 0).fit(Candidate(method, params))
     return spent.most, None
 
 
