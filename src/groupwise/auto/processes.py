@@ -52,6 +52,13 @@ class _Run:
         assert self._process.stdin is not None
         self.tasks, self.poll = self._process.stdin, self._process.poll
 
+    def end(self) -> None:
+        """Let it end by itself, which it does unless it is still loading."""
+        with contextlib.suppress(BrokenPipeError):
+            self.tasks.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=0.5)
+
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
@@ -123,6 +130,7 @@ class Starter:
     def close(self) -> None:
         """End the source, after all workers."""
         if self._source is not None:
+            self._source.end()
             self._source.stop()
 
 

@@ -51,6 +51,7 @@ def start_workers(job: Path) -> NoReturn:
             if not told:
                 for process in numbers:
                     os.kill(process, signal.SIGKILL)
+                    os.waitpid(process, 0)
                 os._exit(0)
             for number in map(int, told):
                 process = os.fork()
