@@ -94,17 +94,17 @@ class _Fork:
 
 
 class Starter:
-    """Starts workers: forked from one that has loaded everything, or where there is no fork anew.
+    """Starts workers: forked from one that has loaded everything, or each anew.
 
     Parameters
     ----------
     job : Path
         What all of them share; their files lie beside it.
     can_fork : bool
-        By default whether the system can.
+        By default on Linux: Windows has no fork, and libraries of macOS do not survive one.
     """
 
-    def __init__(self, job: Path, can_fork: bool = hasattr(os, "fork")):
+    def __init__(self, job: Path, can_fork: bool = sys.platform == "linux"):
         self.job, self._can_fork, self._n_started = job, can_fork, 0
         self._source: _Run | None = None
 
