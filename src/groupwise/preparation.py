@@ -255,7 +255,11 @@ def fit_preparation(
         ("texts", "passthrough", list(texts)),
     ]
     used = [step for step in steps if step[2]]
-    return ColumnTransformer(used, sparse_threshold=0.0).fit(X)
+    fitted = ColumnTransformer(used, sparse_threshold=0.0).fit(X)
+    for _, step, _ in (*fitted.transformers, *fitted.transformers_):
+        if isinstance(step, Pipeline):  # by its name: a model file holds no function
+            step[0].set_params(strategy="median")
+    return fitted
 
 
 def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | None) -> Prepared:
@@ -270,8 +274,14 @@ def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | N
 
 
 def _filled_and_scaled() -> Pipeline:
-    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    return make_pipeline(fill, StandardScaler())
+    # "median" would sort all columns at once, with their places: five times the table
+    fill = SimpleImputer(strategy=_median, add_indicator=True, keep_empty_features=True)
+    return make_pipeline(fill, StandardScaler(copy=False))  # what was filled is a copy
+
+
+def _median(values: NDArray[Any]) -> float:
+    """Of one column; 0 of an empty one, as ``"median"`` has it."""
+    return float(np.median(values)) if len(values) else 0.0
 
 
 def _one_column_each() -> OneHotEncoder:

@@ -25,7 +25,7 @@ class Invented:
     def __init__(self, problem, splits, n_tasks=10**6, slow=(), seconds_left=np.inf):
         self.problem, self.splits, self.left = problem, splits, n_tasks
         self.slow, self.seconds_left = slow, seconds_left
-        self.ran, self.expected = [], []
+        self.ran, self.expected, self.then, self.perhaps = [], [], [], []
 
     @property
     def out_of_time(self):
@@ -34,7 +34,9 @@ class Invented:
     def expect(self, seconds):
         self.expected.append(list(seconds))
 
-    def run(self, tasks):
+    def run(self, tasks, then=(), perhaps=()):
+        self.then += [(entry.candidate.name, fold) for entry, fold in then]
+        self.perhaps += [(entry.candidate.name, fold) for entry, fold in perhaps]
         for entry, fold in tasks:
             if self.out_of_time:
                 return
@@ -227,3 +229,29 @@ def test_variants_leave_out_what_has_been_tried():
     default = method.build({}, {}, 0).C
     found = [candidate.params["C"] for candidate in variants(Candidate(method))]
     assert sorted([*found, default]) == sorted(method.search["C"])
+
+
+@pytest.mark.parametrize("n_rows", [200, 50])
+def test_what_is_sure_to_be_asked_for_is(problem, n_rows):
+    weak = [of(0.1, is_baseline=True), of(0.2)]
+    good = [of(strength, searched=True) for strength in (3.0, 2.9, 2.8, 2.7, 2.6)]
+    tiers = [[*weak, *good], [of(0.3), of(0.4, is_slow=True), of(2.5, is_slow=True)]]
+    race, runner = race_of(problem.take(np.arange(n_rows)), tiers)
+    assert len(race.entries) == (13 if n_rows == 200 else 10)  # more settings of many groups only
+    assert set(runner.then) <= set(runner.ran)
+    dropped = {("0.2", 2), ("0.3", 2), ("0.4", 2)} if n_rows == 200 else set()
+    assert dropped.isdisjoint(runner.ran)
+    # of what may be asked for, those dropped in between are not
+    assert set(runner.perhaps) - set(runner.ran) == dropped
+    # whatever comes after the first round was foreseen, but for the settings of leading methods
+    foreseen = {*runner.then, *runner.perhaps}
+    assert all("gamma" in name or task in foreseen for task in runner.ran[7:] for name in [task[0]])
+
+
+def test_against_the_clock_nothing_is_sure(problem):
+    slow = [of(2.5, is_slow=True), of(2.6, is_slow=True)]
+    few = problem.take(np.arange(50))
+    _, runner = race_of(few, [[of(3.0), of(2.0)], slow], seconds_left=1e6)
+    assert not runner.then
+    # the next slow method is begun before its turn, but none beside quick ones
+    assert ("2.6", 0) in runner.perhaps and ("2.5", 0) not in runner.perhaps

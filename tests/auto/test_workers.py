@@ -1,16 +1,24 @@
 """Processes, time, memory and disk; candidates that fit in milliseconds."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import psutil
 import pytest
 
 from groupwise.auto import AutoGroupClassifier, race, workers
+from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.members import FoldAnswer
+from groupwise.auto.processes import Process, Starter
+from groupwise.auto.race import Entry
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 from tests.auto.conftest import cheap
@@ -65,8 +73,44 @@ def same(one, other, data):
 
 
 @pytest.mark.long
-def test_the_model_does_not_depend_on_the_number_of_processes(data, cheap_candidates):
+@pytest.mark.parametrize("can_fork", [True, False])
+def test_the_model_does_not_depend_on_the_number_of_processes(
+    data, cheap_candidates, monkeypatch, can_fork
+):
+    monkeypatch.setattr(workers, "Starter", partial(Starter, can_fork=can_fork))
     same(fit(data), fit(data, n_jobs=2), data)
+
+
+@pytest.mark.long
+def test_workers_end_with_the_process_that_started_them(data, cheap_candidates, tmp_path):
+    """Killed, it cannot end them: their input does."""
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "import joblib\n"
+        "from groupwise.auto.processes import Process, Starter\n"
+        "if __name__ == '__main__':\n"
+        f"    job = Path({str(tmp_path / 'job')!r})\n"
+        "    joblib.dump((None, None, 0, job.parent, '', ()), job)\n"
+        "    process = Process(Starter(job))\n"
+        "    while not process.is_ready():\n"
+        "        time.sleep(0.01)\n"
+        "    print(process._id, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+    )
+    worker = psutil.Process(int(process.stdout.readline()))
+    source = worker.parent()
+    process.kill()
+    process.communicate()
+    gone, alive = psutil.wait_procs([worker, source], timeout=20)
+    assert len(gone) == 2 and not alive
 
 
 def test_finished_folds_are_kept_and_the_run_goes_on(data, cheap_candidates, tmp_path, monkeypatch):
@@ -184,3 +228,82 @@ def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n
     )
     taken = n_groups if rows is None else len(np.unique(groups[rows]))
     assert abs(taken - n_taken) <= 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [60.0, -1.0])
+def test_members_that_are_not_fitted_in_time_are_left_out(data, seconds):
+    """With time all are; when it is over one still is, the quickest."""
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    entries = [Entry(candidate) for tier in cheap("majority")[0] for candidate in tier]
+    for place, entry in enumerate(entries):
+        entry.folds[0] = FoldAnswer({}, 3.0 - place)
+    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
+        runner = workers.Workers(
+            kind,
+            tables,
+            0,
+            None,
+            n_jobs=2,
+            time_limit=60.0,
+            deadline=time.monotonic() + seconds,
+        )
+        try:
+            members = runner.refit(entries)
+        finally:
+            runner.close()
+    names = [entry.candidate.name for entry in entries]
+    kept = [member and member.name for member in members]
+    assert kept == (names if seconds > 0 else [None, None, names[2]])
+
+
+def test_time_is_kept_for_members_fitted_side_by_side(data):
+    """Graham's bound: 6 / 2 + 3 / 2, and a fifth more."""
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
+        end = time.monotonic() + 1000.0
+        for n_jobs, needed in ((1, 6.0), (2, 4.5)):
+            runner = workers.Workers(
+                kind, tables, 0, None, n_jobs=n_jobs, time_limit=1000.0, deadline=end
+            )
+            runner.expect([1.0, 2.0, 3.0])
+            runner.close()
+            assert runner._reserve == pytest.approx(1.2 * needed + 20.2)
+
+
+def test_who_gets_which_task(data):
+    """Each keeps its fold and what it has fitted, and helps with another's fold at last."""
+    first, second, third = (c for tier in cheap("majority")[0] for c in tier)
+    by_mean = replace(first, params={"rule": "mean"})
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    with fold_tables(problem, kind.splits(problem, 4, 0)) as tables:
+        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        try:
+            one, other = runner._processes = [Recorded(), Recorded()]
+            waiting = [(Entry(c), 0) for c in (first, second, by_mean, third)]
+            then = [(Entry(first), 1)]
+            perhaps = [(Entry(first), 2)]
+            for process in (one, other, other, other, other, one, one):
+                runner._hand_out(process, waiting, then, perhaps)
+        finally:
+            runner._processes = []
+            runner.close()
+    assert one.asked == [(first.name, 0), (by_mean.name, 0)]
+    # its own fold, then help, what may be in vain last
+    assert other.asked == [(first.name, 1), (second.name, 0), (third.name, 0), (first.name, 2)]
+
+
+class Recorded(Process):
+    """Nothing is started."""
+
+    def __init__(self):
+        self._starter, self.asked = None, []
+        self.fold, self.fits = None, set()
+        self._handle = type("Handle", (), {"tasks": io.BytesIO()})
+
+    def ask(self, task, result):
+        self.asked.append((task[0].name, task[1]))
+        super().ask(task, result)

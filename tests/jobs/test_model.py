@@ -3,10 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 from groupwise.io import load_model, save_model
 from groupwise.jobs import METHODS, Job, make_supervision
+from groupwise.preparation import fit_preparation
 from groupwise.tables import LoadedTable
 
 
@@ -83,3 +88,19 @@ def test_classes_that_a_fold_does_not_hold_are_never_said():
     said = model.predictions(job.features, job.targets.groups)
     assert said.proba_row.shape == (20, 3) and not said.proba_group[:, 2].any()
     np.testing.assert_array_equal(said.code_group, [0] * 4 + [1] * 6)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 100, 101])
+def test_gaps_are_filled_with_the_median_that_scikit_learn_has(n_rows):
+    rng = np.random.RandomState(n_rows)
+    X = rng.normal(size=(n_rows, 5))
+    X[rng.rand(n_rows, 5) < 0.2] = np.nan
+    X[:, 3] = np.nan
+    given = X.copy()
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    steps = make_pipeline(fill, StandardScaler())
+    plain = ColumnTransformer([("numbers", steps, list(range(5)))]).fit(X)
+    made = fit_preparation(X, range(5), (), LogisticRegression())
+    np.testing.assert_array_equal(made.transform(X), plain.transform(X))
+    np.testing.assert_array_equal(X, given)
+    assert {step[0].strategy for _, step, _ in made.transformers_} == {"median"}

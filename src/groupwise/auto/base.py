@@ -86,7 +86,8 @@ class AutoMixin:
         problem = self._affordable(kind, problem, tiers[0], seed, started)
         splits = kind.splits(problem, self.cv, seed)
         with fold_tables(problem, splits) as tables:
-            runner = self._runner(kind, tables, seed, started)
+            problem = tables.problem  # the same, not in memory
+            runner = self._runner(kind, tables, tiers, seed, started)
             try:
                 race = Race(kind, problem, splits, runner)
                 race.run(tiers)
@@ -125,7 +126,14 @@ class AutoMixin:
         )
         return problem if rows is None else problem.take(rows)
 
-    def _runner(self, kind: Kind, tables: FoldTables, seed: int, started: float) -> Runner:
+    def _runner(
+        self,
+        kind: Kind,
+        tables: FoldTables,
+        tiers: Sequence[Sequence[Candidate]],
+        seed: int,
+        started: float,
+    ) -> Runner:
         """What fits candidates: other processes where there is a limit or more than one job."""
         store = None
         if self.folder is not None:
@@ -134,8 +142,11 @@ class AutoMixin:
         n_jobs = effective_n_jobs(self.n_jobs)
         if self.time_limit is None and n_jobs == 1:
             return InProcess(kind, tables, seed, store)
-        deadline = None if self.time_limit is None else started + self.time_limit
-        limits: dict[str, Any] = {"time_limit": self.time_limit, "deadline": deadline}
+        if self.time_limit is None:
+            needed = {c.method.needs for tier in tiers for c in tier} - {None}
+            limits: dict[str, Any] = {"time_limit": None, "deadline": None, "modules": needed}
+        else:  # what slow methods need, which may never have their turn, they load themselves
+            limits = {"time_limit": self.time_limit, "deadline": started + self.time_limit}
         return Workers(kind, tables, seed, store, n_jobs=n_jobs, **limits)
 
     @property

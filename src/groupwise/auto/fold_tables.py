@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from groupwise._typing import MatrixLike, Rows
@@ -18,6 +19,9 @@ from groupwise.inputs.rows import CategoryColumns
 
 __all__ = ["FoldTables", "fold_tables"]
 
+_ROWS = "rows"
+_NO_ROWS = np.empty((0, 0))
+
 
 @dataclass(frozen=True)
 class FoldTables:
@@ -26,14 +30,18 @@ class FoldTables:
     Attributes
     ----------
     problem : Problem
+        Its ``X`` is mapped from a file, which all processes share.
     splits : sequence of (train, test)
     folder : Path
-        Where prepared rows are kept.
+        Where that file and prepared rows are kept.
     """
 
     problem: Problem
     splits: Sequence[Split]
     folder: Path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _mapped, (replace(self.problem, X=_NO_ROWS), self.splits, self.folder)
 
     def path(self, fold: int) -> Path:
         """Where the prepared rows of a fold are, once they are made."""
@@ -68,7 +76,22 @@ class FoldTables:
 def fold_tables(problem: Problem, splits: Sequence[Split]) -> Iterator[FoldTables]:
     """The rows of the folds, for as long as the block runs."""
     with TemporaryDirectory(prefix="groupwise-auto-") as folder:
-        yield FoldTables(problem, list(splits), Path(folder))
+        joblib.dump(problem.X, Path(folder) / _ROWS)
+        problem = replace(problem, X=_NO_ROWS)  # not in memory any more
+        yield _mapped(problem, list(splits), Path(folder))
+
+
+def _mapped(problem: Problem, splits: Sequence[Split], folder: Path) -> FoldTables:
+    X = _plain(joblib.load(folder / _ROWS, mmap_mode="r"))
+    return FoldTables(replace(problem, X=X), splits, folder)
+
+
+def _plain(X: Any) -> Rows:
+    """Mapped rows as arrays like any others, which a model may hold and save."""
+    if not issparse(X):
+        return np.asarray(X)
+    parts = (np.asarray(part) for part in (X.data, X.indices, X.indptr))
+    return type(X)(tuple(parts), shape=X.shape)
 
 
 def _as_numbers(train: MatrixLike, test: MatrixLike) -> tuple[Rows, Rows, tuple[int, ...]]:

@@ -23,7 +23,7 @@ from groupwise.majority import NaiveGroupClassifier
 from groupwise.preparation import Prepared, fit_preparation, needs_preparation, prepare
 from groupwise.rules import get_rule
 
-__all__ = ["Fold", "FoldAnswer", "Member", "Trainer"]
+__all__ = ["Fold", "FoldAnswer", "Member", "Trainer", "key_of_fit"]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ class Trainer:
 
     def _fit_rows_once(self, candidate: Candidate, estimator: Any, X: Prepared) -> Any:
         """Rows know nothing of the rule by which they will decide: one fit serves all rules."""
-        others = {name: value for name, value in candidate.params.items() if name != "rule"}
-        key = replace(candidate, params=others).key()
+        key = key_of_fit(candidate)
         if key not in self._of_rows:
             self._fit(estimator, X)
             self._of_rows = {key: estimator}
@@ -116,6 +115,12 @@ class Trainer:
             made = fit_preparation(problem.X, problem.numbers, problem.categories, estimator)
             self._ready[needs] = made, prepare(problem.X, problem.categories, made)
         return self._ready[needs]
+
+
+def key_of_fit(candidate: Candidate) -> str:
+    """The same for candidates that differ by their rule alone, whose rows one fit serves."""
+    others = {name: value for name, value in candidate.params.items() if name != "rule"}
+    return replace(candidate, params=others).key()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from groupwise.files import atomic_write
 from groupwise.groups import Groups
 from groupwise.kernels import share_kernels
 
-__all__ = ["LEAST_FOLDS", "Entry", "HeldOut", "InProcess", "Race", "Runner", "Store"]
+__all__ = ["LEAST_FOLDS", "Entry", "HeldOut", "InProcess", "Race", "Runner", "Store", "Task"]
 
 logger = logging.getLogger("groupwise.auto")
 
@@ -33,6 +33,10 @@ logger = logging.getLogger("groupwise.auto")
 _N_SEARCHED = 3
 #: Where time is short, those that can be judged on so many folds go on.
 LEAST_FOLDS = 3
+# Nobody is dropped before.
+_FOLDS_OF_ALL = 2
+
+Task = tuple["Entry", int]
 
 
 @dataclass
@@ -183,8 +187,15 @@ class Runner(Protocol):
         """How many folds are run at a time."""
         ...
 
-    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
-        """Run entries on folds; each is left with its answer, or failed, or out of time."""
+    def run(
+        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
+    ) -> None:
+        """Run entries on folds; each is left with its answer, or failed, or out of time.
+
+        Where a process would be idle it may run what is sure to be asked for afterwards
+        (``then``), or else what is likely to be (``perhaps``); their entries are left as they are,
+        and the answers kept until they are asked for.
+        """
         ...
 
     def expect(self, seconds: Sequence[float]) -> None:
@@ -211,7 +222,9 @@ class InProcess:
         self._kind, self._tables, self._seed, self._store = kind, tables, seed, store
         self._current: tuple[int, Fold] | None = None
 
-    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
+    def run(
+        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
+    ) -> None:
         with share_kernels(), share_bins(), threadpool_limits(1):
             for entry, fold in tasks:
                 found = None if self._store is None else self._store.get(entry.candidate, fold)
@@ -225,7 +238,8 @@ class InProcess:
         """There is no limit."""
 
     def close(self) -> None:
-        """There is nothing to let go."""
+        """Let the rows of the last fold go."""
+        self._current = None
 
     def _fold(self, number: int) -> Fold:
         if self._current is None or self._current[0] != number:
@@ -233,7 +247,7 @@ class InProcess:
         return self._current[1]
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
-        self._current = None
+        self.close()
         trainer = Trainer(self._kind, self._tables.problem, self._seed)
         with share_kernels(), share_bins(), threadpool_limits(1):
             return [trainer.fit(entry.candidate) for entry in entries]
@@ -270,25 +284,29 @@ class Race:
 
     def run(self, tiers: Sequence[Sequence[Candidate]]) -> None:
         """Run the tiers, then the settings of the leading methods, then slow methods."""
-        for tier in tiers:
-            self.run_tier([candidate for candidate in tier if not candidate.method.is_slow])
+        quick = [[c for c in tier if not c.method.is_slow] for tier in tiers]
+        slow = [c for tier in tiers for c in tier if c.method.is_slow]
+        for number, tier in enumerate(quick):
+            coming = [c for later in quick[number + 1 :] for c in later]
+            self.run_tier(tier, coming + slow)
         if not self._few_groups:
-            self.run_tier(self._more_settings())
-        slow = [candidate for tier in tiers for candidate in tier if candidate.method.is_slow]
+            self.run_tier(self._more_settings(), slow)
         # against the clock one after another: half judged they are worth nothing
-        step = len(slow) if self.runner.seconds_left == np.inf else self.runner.n_jobs
+        step = self.runner.n_jobs if self._in_a_hurry else len(slow)
         for first in range(0, len(slow), max(step, 1)):
-            self.run_tier(slow[first : first + step])
+            self.run_tier(slow[first : first + step], slow[first + step :])
 
-    def run_tier(self, tier: Sequence[Candidate]) -> None:
-        """Run candidates over all folds, as far as time goes."""
+    def run_tier(self, tier: Sequence[Candidate], coming: Sequence[Candidate] = ()) -> None:
+        """Run candidates over all folds, as far as time goes; ``coming`` ones are run later."""
         entries = [Entry(candidate) for candidate in tier]
         self.entries += entries
         for fold in range(self.n_folds):
             running = [entry for entry in entries if entry.state == "running"]
             if self.runner.out_of_time:
                 break
-            self.runner.run([(entry, fold) for entry in running])
+            self.runner.run(
+                [(entry, fold) for entry in running], *self._later(running, coming, fold)
+            )
             if any(e.state == "running" and fold not in e.folds for e in running):
                 break  # the time is over
             self._after_round(fold + 1)
@@ -303,6 +321,30 @@ class Race:
                 logger.info(
                     "%s: %.3f (%.1f s)", entry.candidate.name, np.nanmean(score), entry.seconds
                 )
+
+    def _later(
+        self, running: Sequence[Entry], coming: Sequence[Candidate], fold: int
+    ) -> tuple[list[Task], list[Task]]:
+        """What is sure to be asked for after a fold, and what may be.
+
+        Against the clock nothing is sure, and what is coming may take all the time there is: only
+        slow methods, which come one after another, are begun before their turn.
+        """
+        own = [(entry, number) for number in range(fold + 1, self.n_folds) for entry in running]
+        entries = [Entry(candidate) for candidate in coming]
+        others = [(entry, number) for number in range(self.n_folds) for entry in entries]
+        if self._in_a_hurry:
+            is_slow = any(entry.candidate.method.is_slow for entry in running)
+            return [], own + others if is_slow else own
+        then = [task for task in own + others if self._is_sure(*task)]
+        return then, [task for task in own if not self._is_sure(*task) and task[1] == fold + 1]
+
+    def _is_sure(self, entry: Entry, fold: int) -> bool:
+        return fold < _FOLDS_OF_ALL or entry.candidate.is_baseline or self._few_groups
+
+    @property
+    def _in_a_hurry(self) -> bool:
+        return self.runner.seconds_left != np.inf
 
     def _losses(self, entries: Sequence[Entry], n_folds: int) -> list[NDArray[Any]]:
         truth = self.held_out.truth(n_folds)
@@ -323,14 +365,18 @@ class Race:
         order = best_of_each(means, [entry.candidate.method.name for entry in entries])
         leaders = order[: self.kind.n_averaged(self._n_groups)]
         self.runner.expect([entries[place].seconds_of_all(self.n_folds) for place in leaders])
-        if 2 <= n_folds < self.n_folds and not self._few_groups and len(order) >= N_BEST:
+        if (
+            _FOLDS_OF_ALL <= n_folds < self.n_folds
+            and not self._few_groups
+            and len(order) >= N_BEST
+        ):
             self._drop(entries, losses, losses[order[N_BEST - 1]], n_folds)
 
     def _leave_out_the_slowest(self, tier: Sequence[Entry], n_folds: int) -> None:
         """Let those go on that can be judged on three folds, then those that can be on all."""
-        left = self.runner.seconds_left
-        if left == np.inf:
+        if not self._in_a_hurry:
             return
+        left = self.runner.seconds_left
         to_do = (LEAST_FOLDS if n_folds < LEAST_FOLDS < self.n_folds else self.n_folds) - n_folds
         running = [entry for entry in tier if entry.state == "running"]
         rivals = self.usable(n_folds)

@@ -1,16 +1,22 @@
-"""A process that fits candidates for a race: ``python -m groupwise.auto.worker JOB``.
+"""Processes that fit candidates for a race: ``python -m groupwise.auto.worker JOB NUMBER``.
 
-Tasks come as pickles on standard input, from the process that started this one; each leaves one
-file. When the input ends, whatever is being done, the process does too.
+A worker's tasks come as pickles on its standard input; each leaves one file. When the input ends,
+whatever is being done, the process does too. One with a negative number is no worker: it loads what
+all need, once, and for each number that it reads forks a worker from itself, whose tasks then come
+through a named pipe.
 """
 
+import gc
+import importlib
 import os
 import pickle
 import queue
+import select
+import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NoReturn
 
 import joblib
 from threadpoolctl import threadpool_limits
@@ -18,26 +24,78 @@ from threadpoolctl import threadpool_limits
 from groupwise.auto.members import Fold, Trainer
 from groupwise.auto.race import Store
 from groupwise.boosting.lightgbm import share_bins
-from groupwise.files import atomic_write
+from groupwise.files import atomic_write, write_text
 from groupwise.kernels import share_kernels
 
-__all__ = ["main", "ready_file"]
+__all__ = ["beside", "main", "start_workers", "work"]
 
 _SHARED = 2**28  # bytes of kernels that candidates of a fold share
+_LOOK = 0.02  # seconds between looks at the workers
 
 
-def ready_file(job: Path, process: int) -> Path:
-    """What a process leaves when it has started."""
-    return job.with_name(f"ready-{process}")
+def beside(job: Path, what: str, number: int) -> Path:
+    """Files of a worker: its ``pipe``, its ``errors``, its process id once it is ``ready``.
+
+    When it has ended, ``ended`` holds its exit status.
+    """
+    return job.with_name(f"{what}-{number}")
 
 
-def main(job: Path) -> None:
+def start_workers(job: Path) -> NoReturn:
+    """Fork a worker for each number that comes in, and say when one ends."""
+    shared = _load(job)
+    numbers: dict[int, int] = {}  # by process id
+    while True:
+        if select.select([0], [], [], _LOOK)[0]:
+            told = os.read(0, 4096).split()
+            if not told:
+                for process in numbers:
+                    os.kill(process, signal.SIGKILL)
+                    os.waitpid(process, 0)
+                os._exit(0)
+            for number in map(int, told):
+                process = os.fork()
+                if process == 0:
+                    _become_worker(job, number, shared)
+                numbers[process] = number
+        while numbers:
+            process, status = os.waitpid(-1, os.WNOHANG)
+            if process == 0:
+                break
+            code = os.waitstatus_to_exitcode(status)
+            write_text(beside(job, "ended", numbers.pop(process)), str(code))
+
+
+def _load(job: Path) -> Any:
+    """What all workers share, and the modules that their candidates need."""
+    *shared, modules = joblib.load(job, mmap_mode="r")
+    for name in modules:
+        importlib.import_module(name)
+    if "torch" in modules:  # half of it is loaded for the first optimiser
+        torch = sys.modules["torch"]
+        torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+    gc.freeze()  # what is never collected stays shared
+    return shared
+
+
+def _become_worker(job: Path, number: int, shared: Any) -> NoReturn:
+    try:
+        with beside(job, "errors", number).open("wb") as errors:
+            os.dup2(errors.fileno(), 2)
+        write_text(beside(job, "ready", number), str(os.getpid()))
+        with beside(job, "pipe", number).open("rb") as tasks:
+            work(tasks, *shared)
+    except BaseException:  # whatever it was: this is not the process that it was forked from
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(1)
+
+
+def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, digest: str) -> None:
     """Do what is asked until nothing is asked any more."""
-    kind, tables, seed, folder, digest = joblib.load(job, mmap_mode="r")
     store = Store(folder, digest)
     tasks: queue.Queue[Any] = queue.Queue()
-    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
-    ready_file(job, os.getpid()).touch()
+    threading.Thread(target=_listen, args=(stream, tasks), daemon=True).start()
     number: int | None = -1
     fitted: Any = None  # what has been prepared for the fold of the last task
     with share_kernels(_SHARED), share_bins(), threadpool_limits(1):
@@ -62,13 +120,22 @@ def _on(fold: int | None, kind: Any, tables: Any, seed: int) -> Any:
     return Fold(kind, tables, fold, seed)
 
 
-def _listen(tasks: "queue.Queue[Any]") -> None:
+def _listen(stream: IO[bytes], tasks: "queue.Queue[Any]") -> None:
     while True:
         try:
-            tasks.put(pickle.load(sys.stdin.buffer))
+            tasks.put(pickle.load(stream))
         except EOFError:
             os._exit(0)
 
 
+def main(job: Path, number: int) -> None:
+    """Start workers, or be one."""
+    if number < 0:
+        start_workers(job)
+    shared = _load(job)
+    write_text(beside(job, "ready", number), str(os.getpid()))
+    work(sys.stdin.buffer, *shared)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

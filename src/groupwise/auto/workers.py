@@ -1,10 +1,5 @@
 """Candidates fitted in processes of their own, which can be stopped."""
 
-import contextlib
-import os
-import pickle
-import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
@@ -21,9 +16,9 @@ from threadpoolctl import threadpool_limits
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem
-from groupwise.auto.members import Member, Trainer
-from groupwise.auto.race import Entry, InProcess, Store, take_answer
-from groupwise.auto.worker import ready_file
+from groupwise.auto.members import Member, Trainer, key_of_fit
+from groupwise.auto.processes import Process, Starter
+from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
 
 __all__ = ["Workers", "affordable_rows"]
 
@@ -36,83 +31,7 @@ _SHARE_OF_ONE = 0.125
 # them has been timed and at most.
 _FIRST_TIER = 0.4
 _UNKNOWN_RESERVE, _MOST_RESERVE = 0.25, 0.4
-
-
-class _Process:
-    """One worker and what it is doing."""
-
-    def __init__(self, job: Path):
-        self._job = job
-        self.doing: tuple[Any, Path] | None = None
-        self.since = 0.0
-        self._start()
-
-    def _start(self) -> None:
-        # one thread each; found wherever this process has found the package
-        paths = os.pathsep.join(path for path in sys.path if path)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
-        self._is_ready = False
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "groupwise.auto.worker", str(self._job)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        )
-
-    def is_ready(self) -> bool:
-        """Whether tasks can be sent: a start takes seconds, and one that was ended starts again."""
-        if self.process.poll() is not None:
-            if not self._is_ready:
-                raise RuntimeError(f"a process could not be started: {self._last_words()}")
-            self.stop()
-            self._start()
-        elif not self._is_ready:
-            self._is_ready = ready_file(self._job, self.process.pid).exists()
-        return self._is_ready
-
-    def ask(self, what: Any, task: tuple[Any, ...], result: Path) -> None:
-        """Send a task that leaves a file."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
-            pickle.dump(task, self.process.stdin)
-            self.process.stdin.flush()
-        self.doing, self.since = (what, result), time.monotonic()
-
-    def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
-        """Why the task has to be given up, or ``None``; the process is ended then."""
-        reason = None
-        if self.process.poll() is not None:
-            reason = f"its process ended with {self.process.returncode}: {self._last_words()}"
-        elif time.monotonic() - self.since > most_seconds:
-            reason = f"took longer than {most_seconds:.0f} s on one fold"
-        elif self._memory() > most_bytes:
-            reason = f"used more than {most_bytes / 2**30:.1f} GiB"
-        if reason is not None:
-            self.stop()
-        return reason
-
-    def _last_words(self) -> str:
-        self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        return said[-1] if said else ""
-
-    def _memory(self) -> float:
-        """Resident bytes that are its own; the shared table is mapped, not held."""
-        try:
-            found = psutil.Process(self.process.pid).memory_info()
-        except psutil.NoSuchProcess:
-            return 0.0
-        return float(found.rss - getattr(found, "shared", 0))
-
-    def stop(self) -> None:
-        """End the process, whatever it is doing."""
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self._errors.close()
+_TO_READ = 0.02  # for reading what they left
 
 
 class Workers:
@@ -129,6 +48,8 @@ class Workers:
         Seconds for all folds and the last fits.
     deadline : float or None
         The end of the time, on the clock of ``time.monotonic``.
+    modules : sequence of str, default=()
+        To be loaded before the first process is there, once for all.
     """
 
     def __init__(
@@ -141,31 +62,45 @@ class Workers:
         n_jobs: int,
         time_limit: float | None,
         deadline: float | None,
+        modules: Sequence[str] = (),
     ):
         self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
         self._here, self._tables = InProcess(kind, tables, seed, self._store), tables
-        self._job, self.n_jobs, self._n_folds = home / "job", n_jobs, len(tables.splits)
+        self._starter, self.n_jobs, self._n_folds = (
+            Starter(home / "job"),
+            n_jobs,
+            len(tables.splits),
+        )
         where = (self._store.folder.absolute(), self._store.digest)
-        joblib.dump((kind, tables, seed, *where), self._job)
-        self._processes: list[_Process] = []
+        joblib.dump((kind, tables, seed, *where, modules), self._starter.job)
+        self._processes: list[Process] = []
+        self._given_up: dict[Path, str] = {}  # what was to be left, and why it was not
         self._deadline = deadline
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
         self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
         self._reserve = 0.0 if time_limit is None else _UNKNOWN_RESERVE * time_limit
+        self._to_read = 0.0 if time_limit is None else 0.2 + _TO_READ * time_limit
         self._most_reserve = 0.0 if time_limit is None else _MOST_RESERVE * time_limit
 
     def close(self) -> None:
         """End all processes and remove what they shared."""
         for process in self._processes:
             process.stop()
+        self._starter.close()
         self._home.cleanup()
 
     def expect(self, seconds: Sequence[float]) -> None:
-        """Keep time for the last fits: so many seconds each, one after another."""
+        """Keep time for the last fits, side by side.
+
+        In whatever order, they end after ``sum / n_jobs + max * (1 - 1 / n_jobs)`` (Graham 1969,
+        Bounds on Multiprocessing Timing Anomalies).
+        """
         if self._deadline is not None:
-            self._reserve = min(1.2 * sum(seconds) + 0.2, self._most_reserve)
+            share = 1 / self.n_jobs
+            needed = share * sum(seconds) + (1 - share) * max(seconds)
+            self._reserve = min(1.2 * needed + self._to_read, self._most_reserve)
 
     @property
     def out_of_time(self) -> bool:
@@ -177,25 +112,80 @@ class Workers:
             return np.inf
         return self.n_jobs * (self._deadline - time.monotonic() - self._reserve)
 
-    def run(self, tasks: Sequence[tuple[Entry, int]]) -> None:
-        missing = [task for task in tasks if not self._is_known(*task)]
-        self._prepare({fold for _, fold in missing})
-        # against the clock the shortest first; else the longest, so that none is left to run alone
-        sign = -1.0 if self._deadline is None else 1.0
-        waiting = deque(sorted(missing, key=lambda task: sign * task[0].seconds))
-        while waiting or any(process.doing for process in self._processes):
+    def run(
+        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
+    ) -> None:
+        asked = {self._path(task): task for task in tasks}
+        self._settle(asked)
+        self._prepare({fold for _, fold in asked.values()})
+        waiting = self._to_do(sorted(asked.values(), key=lambda task: self._turn(task[0])))
+        then, perhaps = self._to_do(then), self._to_do(perhaps)
+        while asked:
             if self.out_of_time:
                 self._give_up()
                 return
-            for process in self._enough_for(waiting):
+            for process in self._enough_for([*waiting, *then]):
                 if process.doing is not None:
-                    self._look_after(process)
-                elif waiting and process.is_ready():
-                    entry, fold = waiting.popleft()
-                    path = self._store.path(entry.candidate, fold)
-                    process.ask((entry, fold), (entry.candidate, fold, None), path)
-            if not self._help_at_the_start(waiting):
+                    self._look_after(process, self._most_seconds)
+                if process.doing is None and process.is_ready():
+                    self._hand_out(process, waiting, then, perhaps)
+            self._settle(asked)
+            if asked and not self._help_at_the_start(waiting):
                 time.sleep(_LOOK)
+
+    def _path(self, task: Task) -> Path:
+        return self._store.path(task[0].candidate, task[1])
+
+    def _settle(self, asked: dict[Path, Task]) -> None:
+        """Give entries what has come of them since."""
+        for path, (entry, fold) in list(asked.items()):
+            found = self._store.get(entry.candidate, fold) if path.exists() else None
+            if found is not None:
+                take_answer(entry, fold, found)
+            elif path in self._given_up:
+                entry.fail(self._given_up[path])
+            else:
+                continue
+            del asked[path]
+
+    def _to_do(self, tasks: Sequence[Task]) -> list[Task]:
+        """Those that are neither done nor being done."""
+        doing = {process.doing for process in self._processes}
+        paths = [self._path(task) for task in tasks]
+        return [
+            task
+            for task, path in zip(tasks, paths, strict=True)
+            if path not in doing and path not in self._given_up and not path.exists()
+        ]
+
+    def _hand_out(
+        self, process: Process, waiting: list[Task], then: list[Task], perhaps: list[Task]
+    ) -> None:
+        """Give a process its next task.
+
+        As long as it can it stays with its fold, for which everything is ready, and leaves those of
+        others alone; what may be in vain comes last. What another process has fitted, and only has
+        to apply another rule to, is left to it.
+        """
+        others = {other.fold for other in self._processes if other is not process}
+        theirs = {(o.fold, fit) for o in self._processes if o is not process for fit in o.fits}
+
+        def rank(numbered: tuple[int, Task]) -> tuple[bool, int, bool]:
+            number, (_, fold) = numbered
+            is_new = fold != process.fold
+            return (is_new and fold in others) or number == 2, number, is_new
+
+        lists = (waiting, then, perhaps)
+        every = [
+            (number, task)
+            for number, tasks in enumerate(lists)
+            for task in tasks
+            if (task[1], key_of_fit(task[0].candidate)) not in theirs
+        ]
+        if every:
+            number, task = min(every, key=rank)
+            lists[number].remove(task)
+            process.ask((task[0].candidate, task[1], None), self._path(task))
 
     def _prepare(self, folds: set[int]) -> None:
         """Have the rows of these folds prepared; of the next ones too, where a process is free."""
@@ -205,85 +195,73 @@ class Workers:
         todo = self._tables.missing(range(min(folds), last))
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
-    def _help_at_the_start(self, waiting: "deque[tuple[Entry, int]]") -> bool:
+    def _help_at_the_start(self, waiting: list[Task]) -> bool:
         """Run a baseline here as long as no process has started, which takes seconds."""
+        if any(process.is_ready() for process in self._processes):
+            self._here.close()
+            return False
         if not waiting or not waiting[0][0].candidate.is_baseline:
             return False
-        if any(process.is_ready() for process in self._processes):
-            return False
-        self._here.run([waiting.popleft()])
+        self._here.run([waiting.pop(0)])
         return True
 
-    def _is_known(self, entry: Entry, fold: int) -> bool:
-        """Whether the fold was finished before; the entry has its answer then."""
-        found = self._store.get(entry.candidate, fold)
-        if found is not None:
-            take_answer(entry, fold, found)
-        return found is not None
-
-    def _enough_for(self, waiting: Sequence[Any]) -> list[_Process]:
+    def _enough_for(self, waiting: Sequence[Any]) -> list[Process]:
         """The processes; one more for each task that waits, up to ``n_jobs``."""
         free = sum(process.doing is None for process in self._processes)
         for _ in range(min(len(waiting) - free, self.n_jobs - len(self._processes))):
-            self._processes.append(_Process(self._job))
+            self._processes.append(Process(self._starter))
         return self._processes
 
-    def _look_after(self, process: _Process) -> None:
-        assert process.doing is not None
-        (entry, fold), path = process.doing
-        if path.exists():
-            self._is_known(entry, fold)
+    def _look_after(self, process: Process, most_seconds: float) -> None:
+        """Free a process that is done, and one that has to be ended."""
+        result = process.doing
+        assert result is not None
+        if result.exists():
             process.doing = None
             return
-        trouble = process.trouble(self._most_seconds, self._most_bytes)
-        if trouble is not None and not path.exists():
-            entry.fail(trouble)
-            process.doing = None
+        trouble = process.trouble(most_seconds, self._most_bytes)
+        if trouble is not None and not result.exists():
+            self._given_up[result] = trouble
 
     def _give_up(self) -> None:
         for process in self._processes:
             if process.doing is not None:
                 process.stop()
-                process.doing = None
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
-        """Fit to all rows: side by side, or one after another as long as there is time."""
-        if self._deadline is not None:
-            return self._refit_in_time(entries)
+        """Fit to all rows side by side; what is not done when the time is over is ended."""
+        self._reserve = self._to_read
         files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
-        pairs = list(zip(entries, files, strict=True))
-        self._make_files([((entry.candidate, None, file), file) for entry, file in pairs])
-        # one that was not made is fitted here, with its error
-        return [
-            joblib.load(file) if file.exists() else self._here.refit([entry])[0]
-            for entry, file in pairs
-        ]
+        order = sorted(range(len(entries)), key=lambda place: self._turn(entries[place]))
+        self._make_files([((entries[p].candidate, None, files[p]), files[p]) for p in order])
+        members = [joblib.load(file) if file.exists() else None for file in files]
+        for place in order:
+            # one that was not made though there was time is fitted here, with its error; and one
+            # there has to be
+            if members[place] is None and not (self.out_of_time and any(members)):
+                members[place] = self._here.refit([entries[place]])[0]
+        return members
+
+    def _turn(self, entry: Entry) -> float:
+        """Against the clock the shortest first; else the longest, so that none is left alone."""
+        return entry.seconds if self._deadline is not None else -entry.seconds
 
     def _make_files(self, tasks: Sequence[tuple[tuple[Any, ...], Path]]) -> None:
         """Ask for files side by side; a process that ends leaves its own out."""
-        waiting = deque(tasks)
-        while waiting or any(process.doing for process in self._processes):
+        waiting, missing = deque(tasks), {file for _, file in tasks}
+        while missing:
             if self.out_of_time:
                 self._give_up()
                 return
             for process in self._enough_for(waiting):
                 if process.doing is not None:
-                    if process.doing[1].exists() or process.process.poll() is not None:
-                        process.doing = None
-                elif waiting and process.is_ready():
-                    task, file = waiting.popleft()
-                    process.ask(task, task, file)
-            time.sleep(_LOOK)
-
-    def _refit_in_time(self, entries: Sequence[Entry]) -> list[Member | None]:
-        assert self._deadline is not None
-        members: list[Member | None] = [None] * len(entries)
-        # the quickest first: whatever happens, there is one
-        for place in sorted(range(len(entries)), key=lambda p: entries[p].seconds):
-            expected = time.monotonic() + entries[place].seconds_of_all(self._n_folds)
-            if expected < self._deadline or not any(members):
-                members[place] = self._here.refit([entries[place]])[0]
-        return members
+                    own = process.doing in missing
+                    self._look_after(process, np.inf if own else self._most_seconds)
+                if process.doing is None and waiting and process.is_ready():
+                    process.ask(*waiting.popleft())
+            missing = {f for f in missing if not f.exists() and f not in self._given_up}
+            if missing:
+                time.sleep(_LOOK)
 
 
 def affordable_rows(
