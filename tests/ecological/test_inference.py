@@ -207,7 +207,7 @@ def test_score_is_the_derivative_of_the_normal_density():
         return norm.logpdf(y, scale=np.sqrt(values)).sum() + 2 * log_kappa
 
     outside = np.array([[True, False, True, False, False]])
-    score = model._scores(*model._moments(z, outside)).sum(axis=0)
+    score = model._scores(*model._moments(z, outside, np.ones((1, 5)))).sum(axis=0)
     h = 1e-5
     for j, step in enumerate(h * np.eye(len(score))):
         np.testing.assert_allclose(
@@ -222,13 +222,45 @@ def test_the_constant_of_the_truncated_density():
     )
     sign = np.sign(sampler.contrasts[0, 0])
     mean = np.tile(sign * np.sqrt(2) * np.array([1.0 - 0.5, 0.5 - 0.5]), (50, 1))
-    z, outside = sampler.apart(mean, 2 * 0.1**2 * np.eye(2), -np.inf, 200)
+    sigma = 2 * 0.1**2 * np.eye(2)
+    z, outside, weight = sampler.apart(mean, sigma, -np.inf, 400)
+    np.testing.assert_allclose(weight.sum(axis=0), 1.0)
     first = 0.5 + sign * z[..., 0] / np.sqrt(2)
-    assert first.max() <= 1 and not outside.any()
-    np.testing.assert_allclose(first.mean(), 1 - 0.1 * np.sqrt(2 / np.pi), atol=0.004)
+    assert first[weight != 0].max() <= 1 and not outside[weight != 0].any()
+    middle = (weight * first).sum(axis=0).mean()
+    np.testing.assert_allclose(middle, 1 - 0.1 * np.sqrt(2 / np.pi), atol=0.004)
     # kappa = 1/3: a quarter of what is drawn is outside
-    _, outside = sampler.apart(mean, 2 * 0.1**2 * np.eye(2), -np.log(3), 200)
-    np.testing.assert_allclose(outside.mean(), 1 / 4, atol=0.02)
+    _, outside, weight = sampler.apart(mean, sigma, -np.log(3), 400)
+    np.testing.assert_allclose((weight * outside).sum(axis=0).mean(), 1 / 4, atol=0.02)
+
+
+def test_the_constant_where_the_boundary_counts_much():
+    """A thousandth of a normal variable is outside, a thousand times as likely: half of all."""
+    sampler = TableSampler(
+        check_margins(np.full(50, 0.5), np.full(50, 0.5)), 1, np.random.default_rng(2)
+    )
+    sigma = 2 * 0.1**2 * np.eye(2)
+    sign = np.sign(sampler.contrasts[0, 0])
+    far = norm.isf(1e-3)  # of the first rate's upper end; the second has none to speak of
+    mean = np.tile(sign * np.sqrt(2) * np.array([0.5 - 0.1 * far, 0.0]), (50, 1))
+    _, outside, weight = sampler.apart(mean, sigma, np.log(1000), 1000)
+    expected = 1000 * 1e-3 / (1000 * 1e-3 + 1 - 1e-3)
+    np.testing.assert_allclose((weight * outside).sum(axis=0).mean(), expected, atol=0.02)
+
+
+def test_the_boundary_does_not_run_away():
+    """Margins of which kappa = 1.5 is the truth led to a kappa of millions."""
+    rng = np.random.default_rng(13)
+    people = rng.integers(500, 20000, 150)
+    x = rng.beta(1.2, 2.5, 150)
+    covariance = [[0.168**2, 0.63 * 0.168 * 0.207], [0.63 * 0.168 * 0.207, 0.207**2]]
+    rate = np.clip(rng.multivariate_normal([0.56, 0.82], covariance, 150), 0, 1)
+    first = rng.binomial(people, x)
+    rows = np.column_stack([first, people - first])
+    yes = rng.binomial(rows, rate)
+    ei = EcologicalInference(n_draws=40, random_state=0)
+    ei.fit(rows, np.column_stack([yes.sum(axis=1), people - yes.sum(axis=1)]))
+    assert 0.01 < ei.boundary_ < 100
 
 
 def test_rates_that_are_one_are_found_from_the_margins():

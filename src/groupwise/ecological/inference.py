@@ -21,8 +21,8 @@ __all__ = ["EcologicalInference", "fitted_model"]
 # Chains side by side; steps of scoring, the first whole and the others ever shorter, so that they
 # average; draws without margins for each, and of each chain; sweeps between draws: tables of two by
 # two are drawn whole.
-_CHAINS, _WHOLE, _SHORTER, _APART = 20, 25, 55, 20
-_GIVEN, _BETWEEN = {True: 6, False: 3}, {True: 1, False: 2}
+_CHAINS, _WHOLE, _SHORTER = 20, 25, 55
+_APART, _GIVEN, _BETWEEN = {True: 200, False: 20}, {True: 6, False: 3}, {True: 1, False: 2}
 # Draws are kept in single precision.
 _SAME = 1e-6
 
@@ -42,9 +42,9 @@ class EcologicalInference(BaseEstimator):
     tables (Gibbs sampling) give means and intervals.
 
     What no method can see is how far a unit's rates go along with its row shares beyond what
-    ``covariates`` explain (two by two, a prior puts a little of it into the intervals), nor how
-    widely the rates of a row category scatter where it is a small part of the unit. Where either
-    matters the bounds of :func:`cell_bounds` are wide, and intervals can be too narrow.
+    ``covariates`` explain, nor how widely the rates of a row category scatter where it is a small
+    part of the unit. Where either matters the bounds of :func:`cell_bounds` are wide, and intervals
+    can be too narrow.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ def fitted_model(sampler: TableSampler, covariates: Array) -> RateModel:
             for _ in range(_GIVEN[sampler.has_boundary])
         ]
         z, outside = (np.concatenate(each) for each in zip(*given, strict=True))
-        apart = sampler.apart(mean, sigma, log_kappa, _APART)
-        model.improve(z, outside, *apart, 1 / max(1, step - _WHOLE))
+        apart = sampler.apart(mean, sigma, log_kappa, _APART[sampler.has_boundary])
+        model.improve(z, outside, apart, 1 / max(1, step - _WHOLE))
     return model
 
 

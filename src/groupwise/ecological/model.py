@@ -79,7 +79,7 @@ class RateModel:
         return np.asarray((self.vectors * self.values) @ self.vectors.T)
 
     def improve(
-        self, z: Array, outside: Flags, apart: Array, apart_outside: Flags, rate: float
+        self, z: Array, outside: Flags, apart: tuple[Array, Flags, Array], rate: float
     ) -> None:
         """One step of scoring.
 
@@ -89,16 +89,17 @@ class RateModel:
             Draws of the rates given the margins.
         outside : ndarray of bool of shape (n_draws, n_units)
             Whether the table lies on the boundary.
-        apart, apart_outside : ndarray
-            The same, of tables that know no margins.
+        apart : tuple
+            The same, of tables that know no margins, and the weights of these draws,
+            (n_draws, n_units).
         rate : float
             Part of the step that is taken, and weight of these draws in the information.
         """
         halves = [
-            self._scores(*self._moments(z[half], outside[half]))
+            self._scores(*self._moments(z[half], outside[half], np.ones(outside[half].shape)))
             for half in (slice(0, None, 2), slice(1, None, 2))
         ]
-        of_constant = self._moments(apart, apart_outside)
+        of_constant = self._moments(*apart)
         total = 0.5 * (halves[0] + halves[1]) - self._scores(*of_constant)
         # single units have too few draws of their own to tell the constant's score
         common = self._scores(*(each.mean(axis=0, keepdims=True) for each in of_constant))
@@ -131,11 +132,16 @@ class RateModel:
         sigma = np.stack([(u * values) @ u.T for _, values, u, _ in drawn])
         return mean, sigma, np.array([log_kappa for _, _, _, log_kappa in drawn])
 
-    def _moments(self, z: Array, outside: Flags) -> tuple[Array, Array, Array]:
+    def _moments(self, z: Array, outside: Flags, weight: Array) -> tuple[Array, Array, Array]:
         """Mean residual over its variance and mean product of these, along eigenvectors."""
-        y = (z - self.mean) @ self.vectors / self.values
-        y = y.transpose(1, 2, 0)
-        return y.mean(axis=2), y @ y.transpose(0, 2, 1) / len(z), outside.mean(axis=0)
+        y = ((z - self.mean) @ self.vectors / self.values).transpose(1, 2, 0)
+        weight = weight / weight.sum(axis=0)
+        weighted = y * weight.T[:, None, :]
+        return (
+            weighted.sum(axis=2),
+            weighted @ y.transpose(0, 2, 1),
+            (weight * outside).sum(axis=0),
+        )
 
     def _scores(self, first: Array, second: Array, outside: Array) -> Array:
         """Derivative of each unit's log-density, (n_units, n_parameters).

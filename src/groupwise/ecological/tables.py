@@ -33,6 +33,8 @@ __all__ = ["TableSampler"]
 # Tries per unit until a draw is accepted; where fewer than one in fifty is, the last try stands
 # for the others.
 _TRIES, _AT_ONCE = 50, 5
+# How much wider than the model the other half of the draws is, where rates may lie on the boundary.
+_WIDER = 3.0
 # People of a minor's four cells when one more is in each of the first two.
 _SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 # Variance that stands for "nothing known" of a row category without people.
@@ -233,8 +235,8 @@ class TableSampler:
 
     def apart(
         self, mean: Array, sigma: Array, log_kappa: float, n_draws: int
-    ) -> tuple[Array, NDArray[np.bool_]]:
-        """Units drawn without their margins: rates (n_draws, n_units, dim) and who is outside.
+    ) -> tuple[Array, NDArray[np.bool_], Array]:
+        """Units drawn without their margins.
 
         Parameters
         ----------
@@ -242,27 +244,64 @@ class TableSampler:
         sigma : ndarray of shape (dim, dim)
         log_kappa : float
         n_draws : int
+
+        Returns
+        -------
+        z : ndarray of shape (n_draws, n_units, dim)
+            Rates.
+        outside : ndarray of bool of shape (n_draws, n_units)
+        weight : ndarray of shape (n_draws, n_units)
+            Of the draws of a unit; they sum to 1, and some may be negative.
         """
+        if self.has_boundary:
+            return self._apart_with_boundary(mean, sigma, log_kappa, n_draws)
         root = np.linalg.cholesky(sigma)
         unit = np.tile(np.arange(len(mean)), n_draws)
         place = np.arange(len(unit))
-        found, outside = np.empty((len(unit), self.dim)), np.empty(len(unit), bool)
-        accepted = np.exp([-max(log_kappa, 0.0), min(log_kappa, 0.0)])  # inside, outside
+        found = np.empty((len(unit), self.dim))
         for _ in range(_TRIES // _AT_ONCE):
             z = mean[unit] + self.rng.standard_normal((_AT_ONCE, len(unit), self.dim)) @ root.T
-            y = self._noisy(z, self.noise_scale[unit])
-            share = y.reshape(*z.shape[:2], self.n_rows, -1) @ self.contrasts.T
-            out = ((share < -1 / self.n_columns).any(axis=3) & self.peopled[unit]).any(axis=2)
-            refused = self.rng.random(out.shape) >= accepted[out.astype(int)]
+            refused = self._is_outside(self._noisy(z, self.noise_scale[unit]), unit)
             first = np.argmin(refused, axis=0), np.arange(len(unit))  # of those accepted, or 0
-            found[place], outside[place] = z[first], out[first]
+            found[place] = z[first]
             left = refused.all(axis=0)
             place, unit = place[left], unit[left]
             if not len(unit):
                 break
-        outside &= self.has_boundary
         shape = n_draws, len(mean)
-        return found.reshape(*shape, self.dim), outside.reshape(shape)
+        return found.reshape(*shape, self.dim), np.zeros(shape, bool), np.full(shape, 1 / n_draws)
+
+    def _apart_with_boundary(
+        self, mean: Array, sigma: Array, log_kappa: float, n_draws: int
+    ) -> tuple[Array, NDArray[np.bool_], Array]:
+        """By importance, half of y from a wider distribution: also tables that few draws have.
+
+        With r the distance of y in standard deviations, D dimensions and the other half c times as
+        wide, y has the weight 1 / (1/2 + 1/2 c^-D exp(r^2 (1 - 1/c^2) / 2)), at most 2, times kappa
+        outside. A mean with such weights is off by a / n for n draws: twice it less the mean over
+        both halves of the draws is not.
+        """
+        covariance = sigma + self.noise
+        root: Array = np.linalg.cholesky(covariance).astype(float)
+        wider = np.where(np.arange(n_draws) % 2 == 0, 1.0, _WIDER)[:, None, None]
+        normal = wider * self.rng.standard_normal((n_draws, *mean.shape))
+        y = mean + _times(root, normal)
+        z = mean + self.rng.standard_normal(y.shape) @ np.linalg.cholesky(sigma).T
+        off = y - self._noisy(z, self.noise_scale)
+        z += _times(np.linalg.inv(covariance).astype(float), off) @ sigma
+        outside = self._is_outside(y, np.arange(len(mean)))
+        farther = 0.5 * (1 - _WIDER**-2) * (normal**2).sum(axis=-1) - self.dim * np.log(_WIDER)
+        log_weight = np.where(outside, log_kappa, 0.0) - np.logaddexp(0.0, farther)
+        weight = np.exp(log_weight - log_weight.max(axis=0))
+        halves = weight.reshape(2, n_draws // 2, -1)
+        halves = (halves / halves.sum(axis=1, keepdims=True)).reshape(weight.shape)
+        return z, outside, 2 * weight / weight.sum(axis=0) - 0.5 * halves
+
+    def _is_outside(self, y: Array, unit: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether y, (n, n_units, dim), leaves the simplex of a row category that has people."""
+        share = y.reshape(*y.shape[:2], self.n_rows, -1) @ self.contrasts.T
+        below = (share < -1 / self.n_columns).any(axis=3)
+        return np.asarray((below & self.peopled[unit]).any(axis=2))
 
 
 def _times(matrices: Array, vectors: Array) -> Array:

@@ -1,11 +1,13 @@
 """Small groups worked on together: what rows are expected to be, given what is known of a count.
 
-Groups of up to 128 rows, of like size, in tables of one column per group: dynamic programs over the
-rows, forward and backward, exact.
+Groups of up to 128 rows, of like size, in tables of one column per group, exact: by symmetric
+polynomials of the odds where these are moderate, or else by a dynamic program over the rows,
+forward and backward.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,13 @@ from numpy.typing import NDArray
 
 from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import exp_limit
+from groupwise.losses.symmetric import correlate_halves, expect_rows
 
 __all__ = ["CountChunk", "Places", "PosteriorChunk", "count_chunks", "posterior_chunks"]
 
-_PADDED = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128])
-_CHUNK = 1_048_576  # numbers held at once by the dynamic program
+# Even: a group is two halves.
+_PADDED = np.array([2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128])
+_CHUNK = 32_768  # rows worked on at once, in the processor's cache
 _LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its while
 
 
@@ -41,6 +45,67 @@ class _Chunk:
     real: NDArray[np.bool_] | None
     rare: NDArray[np.float64]
 
+    @property
+    def most(self) -> int:
+        """The largest count of the rarer kind that is possible, or 1."""
+        raise NotImplementedError
+
+    def log_range(self, largest: float) -> float:
+        """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
+        return self.most * largest + len(self.rows) * np.log(2.0)
+
+    def expect(self, score: NDArray[Any], largest: float, out: NDArray[Any]) -> None:
+        """The expectations of the rows given what is known, for scores that are moderate.
+
+        As :meth:`condition`, with odds in place of probabilities (a common factor of the group goes
+        out), in double precision where single would not do.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n_rows,)
+        largest : float
+            No score is further from 0.
+        out : ndarray of shape (padded size, n)
+            Takes the expectations of positives.
+        """
+        # "raise" checks indices that are known to be good
+        score.take(self.rows, out=out, mode="clip")
+        odds = out
+        if self.log_range(largest) > exp_limit(out.dtype):
+            odds = out.astype(np.float64)
+        if not self._all_rare:
+            odds *= self._sign
+        np.exp(odds, out=odds)
+        if self._empty is not None:
+            odds.reshape(-1)[self._empty] = 0.0
+        expect_rows(odds, self.most, self._weigh)
+        if not self._all_rare:
+            odds *= self._sign
+            odds += self._other
+        if odds is not out:
+            out[:] = odds
+
+    def _weigh(self, halves: NDArray[Any]) -> NDArray[Any]:
+        """Weights of the counts of halves, see :func:`~groupwise.losses.symmetric.expect_rows`."""
+        raise NotImplementedError
+
+    @cached_property
+    def _all_rare(self) -> bool:
+        return bool(self.rare.all())
+
+    @cached_property
+    def _sign(self) -> NDArray[np.float32]:
+        return (2.0 * self.rare - 1.0).astype(np.float32)
+
+    @cached_property
+    def _other(self) -> NDArray[np.float32]:
+        return (1.0 - self.rare).astype(np.float32)
+
+    @cached_property
+    def _empty(self) -> NDArray[np.intp] | None:
+        """Places of the table that no row has."""
+        return None if self.real is None else np.flatnonzero(~self.real)
+
 
 @dataclass(frozen=True)
 class CountChunk(_Chunk):
@@ -49,25 +114,32 @@ class CountChunk(_Chunk):
     Attributes
     ----------
     count : ndarray of shape (n,)
-        Of the rarer kind.
+        Of the rarer kind, ascending.
     """
 
     count: NDArray[np.intp]
 
-    def log_range(self, largest: float) -> float:
-        """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
-        return float(self.count.max()) * largest + len(self.rows) * np.log(2.0)
+    @property
+    def most(self) -> int:
+        return int(self.count[-1])
 
-    def expect(self, score: NDArray[Any]) -> NDArray[Any]:
-        """The expectations of the rows given the counts, for scores that are moderate.
+    @cached_property
+    def _runs(self) -> list[tuple[int, slice]]:
+        """The different counts, and the groups that have each."""
+        count, first = np.unique(self.count, return_index=True)
+        ends = [*first[1:].tolist(), len(self.count)]
+        runs = zip(count.tolist(), first.tolist(), ends, strict=True)
+        return [(c, slice(start, end)) for c, start, end in runs]
 
-        As :meth:`condition`, with odds in place of probabilities (a common factor of the group goes
-        out) and only those counts t of the first j rows from which the group's can be reached.
-        """
-        odds = _odds(score, self)
-        back = np.zeros((int(self.count.max()) + 1, odds.shape[1]), odds.dtype)
-        back[self.count, np.arange(odds.shape[1])] = 1.0
-        return _expect(odds, back, int(self.count.min()), self.rare)
+    def _weigh(self, halves: NDArray[Any]) -> NDArray[Any]:
+        """What one half lacks of the count, the other must have."""
+        degree = len(halves) - 1
+        other = halves.reshape(degree + 1, 2, -1)[:, ::-1]
+        weight = np.zeros(other.shape, halves.dtype)
+        for count, groups in self._runs:
+            least, most = max(0, count - degree), min(degree, count)
+            weight[least : most + 1, :, groups] = other[least : most + 1, :, groups][::-1]
+        return weight.reshape(halves.shape)
 
     def condition(self, proba: NDArray[Any]) -> NDArray[Any]:
         """Replace ``proba`` of the rows by their expectations given the counts; log P(count).
@@ -101,24 +173,16 @@ class PosteriorChunk(_Chunk):
     likelihood : ndarray of shape (most + 1, n)
         Of each count of the rarer kind up to the most that is possible; the largest of a group's is
         1.
-    least : int
-        The smallest count that is possible in a group.
     """
 
     likelihood: NDArray[np.float32]
-    least: int
 
-    def log_range(self, largest: float) -> float:
-        """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
-        return (len(self.likelihood) - 1.0) * largest + len(self.rows) * np.log(2.0)
+    @property
+    def most(self) -> int:
+        return max(1, len(self.likelihood) - 1)
 
-    def expect(self, score: NDArray[Any]) -> NDArray[Any]:
-        """The expectations of the rows given the likelihoods, for scores that are moderate.
-
-        As with known counts; the backward vectors start from the likelihoods.
-        """
-        odds = _odds(score, self)
-        return _expect(odds, self.likelihood.astype(odds.dtype), self.least, self.rare)
+    def _weigh(self, halves: NDArray[Any]) -> NDArray[Any]:
+        return correlate_halves(self.likelihood.astype(halves.dtype, copy=False), halves)
 
     def condition(
         self, proba: NDArray[Any], weight: NDArray[Any], firsts: NDArray[np.intp]
@@ -170,52 +234,6 @@ def _condition(p: NDArray[Any], back: NDArray[Any]) -> None:
     p /= back[0]
 
 
-def _odds(score: NDArray[Any], chunk: "CountChunk | PosteriorChunk") -> NDArray[Any]:
-    """Odds of the rarer kind, 0 where a row is none; in double where single would not do."""
-    odds = score.take(chunk.rows, mode="clip")  # "raise" checks indices that are known to be good
-    odds *= (2.0 * chunk.rare - 1.0).astype(odds.dtype)
-    largest = max(float(odds.max()), -float(odds.min()))
-    if chunk.log_range(largest) > exp_limit(odds.dtype):
-        odds = odds.astype(np.float64)
-    np.exp(odds, out=odds)
-    if chunk.real is not None:
-        odds *= chunk.real
-    return odds
-
-
-def _expect(odds: NDArray[Any], back: NDArray[Any], least: int, rare: NDArray[Any]) -> NDArray[Any]:
-    """Odds (padded size, n) made expectations of positives; ``back`` (most + 1, n) is used up.
-
-    ``ahead[j, t]`` is the sum over sets of t of the first j rows of the products of their odds,
-    ``back[t]`` what the rows from j on can add to t; only those t are kept from which a count that
-    is possible can be reached.
-    """
-    (padded, n_groups), most = odds.shape, len(back) - 1
-    low = [max(0, least - (padded - j)) for j in range(padded)]
-    high = [min(most, j) for j in range(padded)]
-    ahead = np.empty((padded, most + 1, n_groups), odds.dtype)
-    ahead[:, 0] = 1.0
-    room = np.empty((most + 1, n_groups), odds.dtype)
-    for j in range(padded - 1):
-        now, after = ahead[j], ahead[j + 1]
-        first, last = max(low[j + 1], 1), high[j + 1]
-        np.multiply(now[first - 1 : last], odds[j], out=after[first : last + 1])
-        old = min(last, high[j])
-        after[first : old + 1] += now[first : old + 1]
-    for j in range(padded - 1, -1, -1):
-        first, end = low[j], min(high[j], most - 1) + 1
-        supplied = room[: end - first]
-        np.multiply(back[first + 1 : end + 1], odds[j], out=supplied)
-        back[first:end] += supplied
-        supplied *= ahead[j, first:end]
-        np.add.reduce(supplied, axis=0, out=odds[j])
-    np.reciprocal(back[0], out=back[0])
-    odds *= (2.0 * rare - 1.0).astype(odds.dtype) * back[0]
-    if not rare.all():
-        odds += (1.0 - rare).astype(odds.dtype)
-    return odds
-
-
 class Places:
     """Where in the tables of chunks, put behind each other, the rows are found.
 
@@ -250,10 +268,11 @@ class Places:
         """Of all rows, as the chunks find them; 0 or 1 by ``of_row`` for the others."""
         tables = np.empty(self.size + 2, score.dtype)
         tables[self.size :] = 0.0, 1.0
+        largest = max(float(score.max()), -float(score.min()))
         first = 0
         for chunk in chunks:
             last = first + chunk.rows.size
-            tables[first:last].reshape(chunk.rows.shape)[:] = chunk.expect(score)
+            chunk.expect(score, largest, tables[first:last].reshape(chunk.rows.shape))
             first = last
         return tables.take(self.of_row, mode="clip")
 
@@ -277,10 +296,9 @@ def posterior_chunks(
         Where a group's begin.
     """
     size = layout.sizes[groups].astype(np.intp)
-    sizes = np.concatenate([[1], _PADDED])
-    kind = np.searchsorted(sizes, size)
+    kind = np.searchsorted(_PADDED, size)
     for label in np.unique(kind):
-        padded = int(sizes[label])
+        padded = int(_PADDED[label])
         members = np.flatnonzero(kind == label)
         count = np.arange(padded + 1)[:, None]
         place = firsts[groups[members]] + np.minimum(count, size[members])
@@ -289,9 +307,9 @@ def posterior_chunks(
         first, last = _ends(likely)
         rare = size[members] - first >= last
         likely[:, ~rare] = _turned(likely[:, ~rare], size[members][~rare])
-        first, last = _ends(likely)
+        last = _ends(likely)[1]
         order = np.argsort(last, kind="stable")
-        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded)
         for part in np.array_split(order, -(-len(order) // at_once)):
             position, chosen = np.arange(padded)[:, None], members[part]
             real = position < size[chosen]
@@ -301,7 +319,6 @@ def posterior_chunks(
                 None if real.all() else real,
                 rare[part].astype(float),
                 np.ascontiguousarray(likely[: int(last[part].max()) + 1, part]),
-                int(first[part].min()),
             )
 
 
@@ -329,7 +346,7 @@ def count_chunks(
         padded = int(_PADDED[label])
         members = np.flatnonzero(kind == label)
         members = members[np.argsort(fewer[members], kind="stable")]
-        at_once = max(_LEAST_GROUPS, _CHUNK // padded**2)
+        at_once = max(_LEAST_GROUPS, _CHUNK // padded)
         for part in np.array_split(members, -(-len(members) // at_once)):
             position = np.arange(padded)[:, None]
             real = position < size[part]

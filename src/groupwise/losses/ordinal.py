@@ -1,5 +1,6 @@
 """Grades of groups: ordered classes by cumulative odds of the group's score."""
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar
 
@@ -108,6 +109,10 @@ class _Ordinal(BoundLoss):
         self.n_classes = n_classes
         self.sharpness = sharpness
         self.thresholds: NDArray[Any] | None = None  # the last that were found
+        # groups class after class
+        self._order = np.argsort(self.y_group, kind="stable")
+        self._cuts = np.cumsum(np.bincount(self.y_group, minlength=n_classes))[:-1]
+        self._weights = np.split(self.weight_group[self._order], self._cuts)
         self._training: _Ordinal | None = None
 
     def follow(self, training: "_Ordinal") -> "BoundLoss":
@@ -145,8 +150,7 @@ class _Ordinal(BoundLoss):
         (up, up_other), (low, low_other) = sigmoid(above), sigmoid(below)
         first = self.weight_group * (up_other - low)
         second = self.weight_group * (up * up_other + low * low_other)
-        gradient, curvature = pooled.derivatives(first, second)
-        return gradient.astype(dtype), curvature.astype(dtype)
+        return pooled.derivatives(first, second, dtype)
 
     def _sides(
         self, score_group: NDArray[Any], thresholds: NDArray[Any]
@@ -163,12 +167,16 @@ class _Ordinal(BoundLoss):
 
     def _fit(self, score_group: NDArray[Any]) -> NDArray[Any]:
         """The best thresholds, by Newton steps from the last ones or from rough ones."""
-        found = self.thresholds
-        if found is None or self._step(score_group, found)[1] > 1e-2 * self.total_weight:
+        by_class = np.split(score_group[self._order], self._cuts)
+        found, following = self.thresholds, None
+        if found is not None:
+            following = self._step(by_class, found)
+        if found is None or following is None or following[1] > 1e-2 * self.total_weight:
             starts = [self._rough_thresholds(score_group)] + ([] if found is None else [found])
             found = min(starts, key=lambda start: self._cost(score_group, start))
+            following = self._step(by_class, found)
         for _ in range(_MOST_STEPS):
-            step, decrement = self._step(score_group, found)
+            step, decrement = following
             near = decrement <= 1e-4 * self.total_weight and (np.diff(found - step) > 0.0).all()
             if near:  # where a full step squares the error
                 found = found - step
@@ -179,14 +187,15 @@ class _Ordinal(BoundLoss):
                 found = shorter
             if decrement <= 1e-12 * self.total_weight:
                 break
+            following = self._step(by_class, found)
         self.thresholds = found
         return found
 
     def _step(
-        self, score_group: NDArray[Any], thresholds: NDArray[Any]
+        self, score_class: Sequence[NDArray[Any]], thresholds: NDArray[Any]
     ) -> tuple[NDArray[Any], float]:
         """Newton's step, and how much it promises."""
-        gradient, hessian = self._threshold_derivatives(score_group, thresholds)
+        gradient, hessian = self._threshold_derivatives(score_class, thresholds)
         step = np.linalg.solve(hessian, gradient)
         return step, float(gradient @ step)
 
@@ -224,21 +233,25 @@ class _Ordinal(BoundLoss):
         return mean + odds * np.sqrt(1.0 + 0.35 * variance)  # a logistic plus a normal spread
 
     def _threshold_derivatives(
-        self, score_group: NDArray[Any], thresholds: NDArray[Any]
+        self, score_class: Sequence[NDArray[Any]], thresholds: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        above, below = self._sides(score_group, thresholds)
-        (up, up_other), (low, low_other) = sigmoid(above), sigmoid(below)
-        gap = np.clip(np.diff(np.concatenate([[-_FAR], thresholds, [_FAR]])), 1e-150, 600.0)
-        weight, y, n = self.weight_group, self.y_group, self.n_classes
-        of_class = np.bincount(y, weight, n)
-        narrow = of_class / np.expm1(gap)
+        """Gradient and Hessian, from the scores of each class's groups."""
+        gap = np.clip(np.diff(thresholds), 1e-150, 600.0)
+        of_class = np.array([weight.sum() for weight in self._weights[1:-1]])
+        narrow = of_class / np.expm1(gap)  # the outer classes have no width
         bend = of_class * np.exp(-gap) / np.expm1(-gap) ** 2
-        narrow[[0, -1]] = bend[[0, -1]] = 0.0  # the outer classes have no width
-        gradient = np.bincount(y, weight * low, n)[1:] + narrow[1:]
-        gradient -= np.bincount(y, weight * up_other, n)[:-1] + narrow[:-1]
-        diagonal = np.bincount(y, weight * up * up_other, n)[:-1] + bend[:-1]
-        diagonal += np.bincount(y, weight * low * low_other, n)[1:] + bend[1:]
+        gradient, diagonal = np.zeros(len(thresholds)), np.zeros(len(thresholds))
+        gradient[:-1] += narrow
+        gradient[1:] -= narrow
+        diagonal[:-1] += bend
+        diagonal[1:] += bend
+        for k, threshold in enumerate(thresholds):  # above the class k, below the next
+            up, up_other = sigmoid(threshold - score_class[k])
+            low, low_other = sigmoid(threshold - score_class[k + 1])
+            gradient[k] += self._weights[k + 1] @ low - self._weights[k] @ up_other
+            diagonal[k] += self._weights[k] @ (up * up_other)
+            diagonal[k] += self._weights[k + 1] @ (low * low_other)
         hessian = np.diag(diagonal + 1e-12 * self.total_weight)
-        between = np.arange(n - 2)
-        hessian[between, between + 1] = hessian[between + 1, between] = -bend[1:-1]
+        between = np.arange(len(gap))
+        hessian[between, between + 1] = hessian[between + 1, between] = -bend
         return gradient, hessian

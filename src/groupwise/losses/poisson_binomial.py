@@ -67,7 +67,8 @@ class PoissonBinomial:
         """Of each row, the probability that it is positive given the count of its group.
 
         Where no sum of products of the rows' odds can leave the range of numbers, it is found from
-        these, unshifted: half the work, in single precision where that is enough.
+        these, unshifted (:mod:`groupwise.losses.symmetric`), in single precision where that is
+        enough: less than half of the work.
         """
         if not self._chunks or not self._is_moderate(score):
             return self._given(score.astype(np.float64, copy=False))[2]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from groupwise.groups import Groups
 from groupwise.losses.layout import GroupedLayout
@@ -27,20 +27,20 @@ class Pooled:
     Attributes
     ----------
     score_group : ndarray of shape (n_groups,)
-    share : ndarray of shape (n_rows,)
-        q; sums to one over a group.
+    share : ndarray of shape (n_rows,), or None
+        q; sums to one over a group. ``None``: the same for all rows of a group.
     sharpness : float
         :math:`\tau`.
     layout : GroupedLayout
     """
 
     score_group: NDArray[Any]
-    share: NDArray[Any]
+    share: NDArray[Any] | None
     sharpness: float
     layout: GroupedLayout
 
     def derivatives(
-        self, first: NDArray[Any], second: NDArray[Any]
+        self, first: NDArray[Any], second: NDArray[Any], dtype: DTypeLike = np.float64
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         r"""Gradient and majorising curvature in rows from those in groups' scores.
 
@@ -53,13 +53,20 @@ class Pooled:
         ----------
         first, second : ndarray of shape (n_groups,)
             f' and c.
+        dtype : dtype, default=float64
+            Of what is returned.
         """
         spread, share = self.layout.spread, self.share
+        if share is None:
+            sizes = self.layout.sizes
+            least = np.maximum(second / sizes, _LEAST_CURVATURE)
+            return spread(first / sizes, dtype), spread(least, dtype)
         curvature = share * spread(second)
         if self.sharpness > 0.0:
             bend = 2.0 * self.sharpness * np.maximum(first, 0.0)
             curvature += share * (1.0 - share) * spread(bend)
-        return share * spread(first), np.maximum(curvature, _LEAST_CURVATURE)
+        np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
+        return (share * spread(first)).astype(dtype), curvature.astype(dtype)
 
 
 def pool(
@@ -75,9 +82,11 @@ def pool(
     >>> import numpy as np
     >>> from groupwise import Groups
     >>> pooled = pool(np.array([1.0, 3.0, 5.0]), GroupedLayout(Groups([0, 0, 1])), 0.0)
-    >>> pooled.score_group.tolist(), pooled.share.tolist()
+    >>> pooled.score_group.tolist(), pooled.derivatives(np.ones(2), np.ones(2))[0].tolist()
     ([2.0, 5.0], [0.5, 0.5, 1.0])
     """
+    if sharpness == 0.0 and part_row is None:
+        return Pooled(layout.mean(score), None, 0.0, layout)
     score = score.astype(np.float64, copy=False)
     part = np.ones_like(score) if part_row is None else part_row
     if sharpness == 0.0:

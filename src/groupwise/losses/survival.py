@@ -124,5 +124,4 @@ class _Cox(BoundLoss):
             log_rate = np.log(self._events_at) - self._log_at_risk(pooled.score_group)
         log_hazard = np.logaddexp.accumulate(log_rate)[self._code]  # cumulative, at its time
         expected = np.exp(pooled.score_group + self._log_weight + log_hazard)
-        gradient, curvature = pooled.derivatives(expected - self._event_weight, expected)
-        return gradient.astype(dtype), curvature.astype(dtype)
+        return pooled.derivatives(expected - self._event_weight, expected, dtype)
