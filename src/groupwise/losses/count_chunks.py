@@ -5,6 +5,7 @@ polynomials of the odds where these are moderate, or else by a dynamic program o
 forward and backward.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ _LEAST_GROUPS = 256  # but as many groups as make a call of numpy worth its whil
 
 
 @dataclass(frozen=True)
-class _Chunk:
+class _Chunk(ABC):
     """Groups of like size.
 
     Attributes
@@ -46,9 +47,9 @@ class _Chunk:
     rare: NDArray[np.float64]
 
     @property
+    @abstractmethod
     def most(self) -> int:
         """The largest count of the rarer kind that is possible, or 1."""
-        raise NotImplementedError
 
     def log_range(self, largest: float) -> float:
         """A bound of the logarithms of sums of products of odds, for scores up to ``largest``."""
@@ -85,9 +86,9 @@ class _Chunk:
         if odds is not out:
             out[:] = odds
 
+    @abstractmethod
     def _weigh(self, halves: NDArray[Any]) -> NDArray[Any]:
         """Weights of the counts of halves, see :func:`~groupwise.losses.symmetric.expect_rows`."""
-        raise NotImplementedError
 
     @cached_property
     def _all_rare(self) -> bool:
