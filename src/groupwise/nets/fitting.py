@@ -89,7 +89,8 @@ def fit_networks(
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
     folds = [moments(prepared.X, _rows_of(prepared, line), prepared.X_unlabeled) for line in known]
-    rare = np.stack([fold.zeros >= _RARE for fold in folds])
+    rare = np.stack([fold.rare(_RARE) for fold in folds])
+    folds = [fold.as_if_seen_once(_RARE) for fold in folds]
     network = GroupNet(
         _width(model, prepared, device) if own else prepared.X.shape[1],
         prepared.n_outputs,
