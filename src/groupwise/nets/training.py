@@ -43,14 +43,6 @@ def choose_device(device: str | None) -> str:
     return str(torch.device(device))
 
 
-FIRST = (16.0, 0.0)
-
-
-def first_share(n_features: int) -> float:
-    base, power = FIRST
-    return float(min(1.0, base / n_features) ** power)
-
-
 class _Run:
     """The state of a training: everything that a checkpoint holds."""
 
@@ -60,12 +52,9 @@ class _Run:
         plain = [p for name, p in network.weights.items() if name.endswith("_bias")]
         own = [p for p in network.encoders.parameters() if p.requires_grad]
         fused = settings.device.startswith("cuda")
-        first = [p for name, p in network.weights.items() if name == "encoder_0_weight"]
-        rest = [p for p in decayed if all(p is not each for each in first)]
         groups: list[dict[str, Any]] = [
-            {"params": rest + own, "share": 1.0},
-            {"params": plain, "weight_decay": 0.0, "share": 1.0},
-            *({"params": [p], "share": first_share(p.shape[-2])} for p in first),
+            {"params": decayed + own},
+            {"params": plain, "weight_decay": 0.0},
         ]
         self.optimiser = torch.optim.AdamW(
             groups,
@@ -217,7 +206,7 @@ def _epochs(
                 epoch * len(batches) + place, settings.epochs * len(batches), settings.learning_rate
             )
             for group in run.optimiser.param_groups:
-                group["lr"] = rate * group["share"]
+                group["lr"] = rate
             total = total + known.step(run.network, run.optimiser, batch)
         run.n_done = epoch + 1
         run.history["train"].append(float(total.mean()) / len(batches))
