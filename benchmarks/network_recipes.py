@@ -48,6 +48,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "plain, tenths": TENTHS,
     "bins": {"n_bins": 8},
     "bins, tenths": {"n_bins": 8, **TENTHS},
+    "network-pooled before": {"epochs": 150, "learning_rate": 2e-3},
+    "network-pooled": {"epochs": 30, "batch_groups": 0.1},
 }
 BETWEEN = ("plain, tenths", "bins")
 TWO = ("mean and max", "gated attention")
