@@ -313,6 +313,7 @@ def test_empty_classes_and_raw_rows_of_weight_zero_are_refused(bags, tmp_path):
     ({"n_members": 0}, "n_members"),
     ({"epochs": 0}, "epochs"),
     ({"batch_groups": 0}, "batch_groups"),
+    ({"batch_groups": 1.5}, "batch_groups"),
     ({"dropout": 1.0}, "dropout"),
     ({"max_norm": 0.0}, "max_norm"),
     ({"encoder": (0,)}, "encoder"),

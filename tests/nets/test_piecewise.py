@@ -106,3 +106,35 @@ def test_images_have_no_bins(bags):
     model = GroupNetClassifier("presence", **SMALL | {"encoder": torch.nn.Flatten()}, n_bins=4)
     with pytest.raises(ValueError, match="n_bins is for tables in memory"):
         model.fit(images, y, groups=groups)
+
+
+def test_folds_over_bins_at_once_are_the_folds_alone():
+    """Their bins differ in number: what is narrower has zeros behind it."""
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(24), rng.integers(1, 6, size=24))
+    X = np.column_stack([rng.normal(size=len(groups)), rng.poisson(3.0, size=len(groups))])
+    y = (np.arange(24) % 2)[groups]
+    plain = SMALL | {"n_members": 1, "dropout": 0.0, "epochs": 15}
+    model = GroupNetClassifier("presence", n_bins=8, pooling="mean_max", **plain)
+    folds = fit_folds(model, X, y, groups=groups, cv=4)
+    parts = fit_folds(model, X, y, groups=groups, cv=4, networks_at_once=1)
+    assert len({len(fold.model.ensemble_.bins.low) for fold in folds}) > 1
+    for one, other in zip(folds, parts, strict=True):
+        assert_array_equal(one.model.ensemble_.bins.low, other.model.ensemble_.bins.low)
+    for fold in (folds[0], parts[0]):  # the first has the seeds of a fit by itself
+        train = fold.train
+        alone = GroupNetClassifier(**model.get_params(deep=False))
+        alone.fit(X[train], y[train], groups=groups[train])
+        assert_allclose(
+            fold.model.decision_function(X, groups),
+            alone.decision_function(X, groups),
+            rtol=1e-3,
+            atol=1e-4,
+        )
+
+
+def test_folds_over_bins_without_a_hidden_layer(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier("presence", n_bins=4, **SMALL | {"encoder": ()})
+    for fold in fit_folds(model, X, y, groups=groups, cv=3):
+        assert np.isfinite(fold.model.decision_function(X, groups)).all()

@@ -397,3 +397,15 @@ def test_filled_batches_of_mean_outputs_are_means_of_their_groups():
     np.testing.assert_allclose((member @ rows)[..., :3], wanted[part], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(counts_part, np.vstack([counts, [0, 0]])[part])
     assert sizes[..., 0].tolist() == [[4, 1, 1], [3, 2, 1]]
+
+
+def test_a_share_of_the_groups_per_step_is_that_number_of_them(bags):
+    X, y, groups = bags
+    n_groups = len(np.unique(groups))
+    by_share, by_number = (
+        GroupNetClassifier("presence", encoder=(8,), epochs=3, batch_groups=at_once, **PLAIN)
+        .fit(X, y, groups=groups)
+        .decision_function(X, groups)
+        for at_once in (0.25, round(0.25 * n_groups))
+    )
+    np.testing.assert_array_equal(by_share, by_number)

@@ -85,7 +85,7 @@ class GroupNetMixin(GroupMixin):
         n_bins: int | None,
         n_members: int,
         epochs: int,
-        batch_groups: int | None,
+        batch_groups: float | None,
         learning_rate: float,
         alpha: float,
         dropout: float,
@@ -135,7 +135,8 @@ class GroupNetMixin(GroupMixin):
         check_number("n_bins", self.n_bins, "[2, inf)", whole=True, none=True)
         check_number("n_members", self.n_members, "[1, inf)", whole=True)
         check_number("epochs", self.epochs, "[1, inf)", whole=True)
-        check_number("batch_groups", self.batch_groups, "[1, inf)", whole=True, none=True)
+        if not (isinstance(self.batch_groups, float) and 0.0 < self.batch_groups < 1.0):
+            check_number("batch_groups", self.batch_groups, "[1, inf)", whole=True, none=True)
         check_number("learning_rate", self.learning_rate, "(0, inf)")
         check_number("alpha", self.alpha, "[0, inf)")
         check_number("dropout", self.dropout, "[0, 1)")

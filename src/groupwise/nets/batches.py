@@ -133,6 +133,8 @@ class resident:
         self.device = device
         everything = np.arange(rows.groups.n_groups)
         table = torch.as_tensor(rows.read(everything), device=device)
+        if centre is not None and table.ndim == np.ndim(centre) == 3:
+            table = table.movedim(1, 0)  # rows first, then folds
         self.rows = _scaled(table, centre, scale, dtype)
         self.axis = (
             0 if centre is None or np.ndim(centre) == 1 else 1

@@ -58,9 +58,10 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
     n_members : int, default=5
         Networks whose scores are averaged. They are trained in one batched product.
     epochs : int, default=200
-    batch_groups : int, default=None
-        Groups per step, with all their rows. ``None``: so many that a step has about 20 thousand
-        rows; one step per epoch on small tables.
+    batch_groups : int or float, default=None
+        Groups per step, with all their rows; below 1, their share of all groups. ``None``: so many
+        that a step has about 20 thousand rows; one step per epoch on small tables. A tenth with a
+        fifth of the epochs takes less time and, on texts, predicts better.
     learning_rate : float, default=2e-3
         Largest rate of AdamW; it rises for three tenths of the steps and falls to zero.
     alpha : float, default=1e-2
@@ -152,7 +153,7 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
         n_bins: int | None = None,
         n_members: int = 5,
         epochs: int = 200,
-        batch_groups: int | None = None,
+        batch_groups: float | None = None,
         learning_rate: float = 2e-3,
         alpha: float = 1e-2,
         dropout: float = 0.25,

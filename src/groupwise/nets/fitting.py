@@ -1,7 +1,7 @@
 """From checked data to fitted ensembles: one training for all members and all folds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -83,15 +83,18 @@ def fit_networks(
             "tables (n_rows, n_features)"
         )
     known = train_group if known_group is None else known_group
-    bins = None
-    if model.n_bins is not None:
-        bins, prepared = _over_bins(model, prepared, known)
+    tables = _tables(model, prepared, known)
     members = np.repeat(np.arange(n_folds), n_members)
     seeds = rng.randint(2**31 - 1, size=n_folds * n_members).tolist()
-    folds = [moments(prepared.X, _rows_of(prepared, line), prepared.X_unlabeled) for line in known]
-    rare = np.stack([fold.zeros >= _RARE for fold in folds])
+    folds = [
+        moments(table.X, _rows_of(prepared, line), table.X_unlabeled)
+        for table, line in zip(tables, known, strict=True)
+    ]
+    rare = _padded([fold.rare(_RARE) for fold in folds], False)
+    folds = [fold.as_if_seen_once(_RARE) for fold in folds]
+    widths = [len(fold.mean) for fold in folds]
     network = GroupNet(
-        _width(model, prepared, device) if own else prepared.X.shape[1],
+        _width(model, prepared, device) if own else [widths[fold] for fold in members],
         prepared.n_outputs,
         encoder=model.encoder,
         pooling=model.pooling,
@@ -104,11 +107,11 @@ def fit_networks(
     with torch.no_grad():
         bias = torch.as_tensor(np.stack(start)[members], dtype=torch.float32)
         network.weights["head_bias"].copy_(bias[:, None, :])
-    centre = np.stack([fold.mean for fold in folds])[:, None]
-    scale = np.stack([fold.deviation for fold in folds])[:, None]
+    centre = _padded([fold.mean for fold in folds], 0.0)[:, None]
+    scale = _padded([fold.deviation for fold in folds], 1.0)[:, None]
     if n_folds == 1:
         centre, scale = centre[0, 0], scale[0, 0]
-    rows = GroupRows(prepared.X, prepared.data.groups)
+    rows = GroupRows(_rows_first(tables), prepared.data.groups)
     weight_row = prepared.data.weight_row
     task = Task(
         rows,
@@ -142,33 +145,70 @@ def fit_networks(
     fitted = []
     for fold in range(n_folds):
         mine = members == fold
+        of_fold = {name: value[mine] for name, value in weights.items()}
+        if "encoder_0_weight" in of_fold:
+            of_fold["encoder_0_weight"] = of_fold["encoder_0_weight"][:, : widths[fold]]
         ensemble_of_fold = NetEnsemble(
-            {name: value[mine] for name, value in weights.items()},
+            of_fold,
             model.pooling,
             folds[fold].mean,
             folds[fold].deviation,
-            bins,
+            tables[fold].bins,
         )
         fitted.append(Fitted(ensemble_of_fold, device, history, int(n_epochs[mine].max())))
     return fitted
 
 
-def _over_bins(
-    model: GroupNetMixin, prepared: Prepared, known: NDArray[Any]
-) -> tuple[PiecewiseLinear, Prepared]:
-    """Bins of the rows that are known, the same in all folds, and the data over them."""
-    assert model.n_bins is not None and (known == known[0]).all()
+@dataclass(frozen=True)
+class _Table:
+    """Rows as a fold sees them, not yet standardised."""
+
+    X: Any
+    X_unlabeled: Any
+    bins: PiecewiseLinear | None = None
+
+
+def _tables(model: GroupNetMixin, prepared: Prepared, known: NDArray[Any]) -> list[_Table]:
+    """The rows of every fold: one table for all, or over bins of the rows that each knows."""
     rows, more = prepared.X, prepared.X_unlabeled
+    if model.n_bins is None:
+        return [_Table(rows, more)] * len(known)
     if is_raw(rows) or is_raw(more) or isinstance(model.encoder, torch.nn.Module):
         raise ValueError(
             "n_bins is for tables in memory and an encoder of sizes; images, memory-mapped arrays, "
             "folders and modules take rows as they are"
         )
-    chosen = _rows_of(prepared, known[0])
-    seen = rows if chosen is None else rows[chosen]
-    bins = PiecewiseLinear.fit(seen if more is None else np.vstack([seen, more]), model.n_bins)
-    more = None if more is None else bins.encode(more)
-    return bins, replace(prepared, X=bins.encode(rows), X_unlabeled=more)
+    found: list[_Table] = []
+    for line in known:
+        if found and (line == known[0]).all():
+            found.append(found[0])
+            continue
+        chosen = _rows_of(prepared, line)
+        seen = rows if chosen is None else rows[chosen]
+        bins = PiecewiseLinear.fit(seen if more is None else np.vstack([seen, more]), model.n_bins)
+        found.append(_Table(bins.encode(rows), None if more is None else bins.encode(more), bins))
+    return found
+
+
+def _rows_first(tables: list[_Table]) -> Any:
+    """One table (n_rows, ...) for all folds, or (n_rows, n_folds, width) where theirs differ."""
+    if all(table is tables[0] for table in tables):
+        return tables[0].X
+    width = max(table.X.shape[1] for table in tables)
+    out = np.zeros((len(tables[0].X), len(tables), width))
+    for fold, table in enumerate(tables):
+        out[:, fold, : table.X.shape[1]] = table.X
+    return out
+
+
+def _padded(of_folds: list[NDArray[Any]], value: float) -> NDArray[Any]:
+    """What folds say of their features, which may differ in number, as one array."""
+    if len({values.shape for values in of_folds}) == 1:
+        return np.stack(of_folds)
+    out = np.full((len(of_folds), max(map(len, of_folds))), value, of_folds[0].dtype)
+    for line, values in zip(out, of_folds, strict=True):
+        line[: len(values)] = values
+    return out
 
 
 def _width(model: GroupNetMixin, prepared: Prepared, device: str) -> int:

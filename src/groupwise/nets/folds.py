@@ -17,6 +17,8 @@ from groupwise.nets.base import GroupNetMixin
 
 __all__ = ["Fold", "fit_folds"]
 
+_MOST = 2**27  # numbers of tables over bins at a time, 1 GiB
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -49,8 +51,8 @@ def fit_folds(
     """Fit a model to the training part of every fold, all in the same steps of training.
 
     The networks of all folds and members have a place in one batched product; on small tables that
-    costs little more than one of them. Features are standardised by each fold's training rows; with
-    ``n_bins`` folds that have bins of their own are trained one after another.
+    costs little more than one of them. Features are standardised, and their bins found, by each
+    fold's training rows.
     Every training has as many steps as one on all groups would have.
 
     Parameters
@@ -97,8 +99,9 @@ def fit_folds(
     rng = check_random_state(model.random_state)
     folds = []
     at_once = max(1, networks_at_once // model.n_members)
-    if model.n_bins is not None and not test_rows_known:
-        at_once = 1  # folds with bins of their own share no table
+    if model.n_bins is not None and not test_rows_known:  # folds have tables of their own
+        fit_in = _MOST // (prepared.X.size * model.n_bins) if model.encoder else 1
+        at_once = max(1, min(at_once, fit_in))
     for part in _parts(splits, at_once):
         train = np.zeros((len(part), data.groups.n_groups))
         for line, (rows, _) in zip(train, part, strict=True):

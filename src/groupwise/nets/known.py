@@ -47,7 +47,9 @@ class Known:
         at_once = settings.batch_groups
         if at_once is None:
             at_once = max(1, round(len(self.used) * min(1.0, _ROWS_AT_ONCE / n_rows)))
-        self.n_batches = max(1, -(-len(self.used) // at_once))
+        elif at_once < 1:  # a share of the groups
+            at_once = max(1, round(at_once * len(self.used)))
+        self.n_batches = max(1, -(-len(self.used) // int(at_once)))
 
     def epoch_parts(self, epoch: int) -> list[NDArray[np.intp]]:
         if self.n_batches == 1:
@@ -111,7 +113,8 @@ def open_rows(task: Task, device: str, dtype: Any, *, lock: bool) -> Any:
     free = torch.cuda.mem_get_info(torch.device(device))[0] if on_gpu else 0
     on_disk = isinstance(X, FolderRows | np.memmap)
     n_folds = 1 if task.centre is None or task.centre.ndim == 1 else len(task.centre)
-    held = int(np.prod(X.shape)) * (n_folds * dtype.itemsize + 8)  # and on the way there
+    copies = n_folds if X.ndim == 2 else 1  # else folds have tables of their own already
+    held = int(np.prod(X.shape)) * (copies * dtype.itemsize + 8)  # and on the way there
     if on_disk or (on_gpu and held > free // 2):
         if n_folds > 1:
             raise GroupDataError("folds are trained at once on rows that fit into memory")

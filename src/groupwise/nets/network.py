@@ -28,8 +28,9 @@ class GroupNet(nn.Module):
 
     Parameters
     ----------
-    n_features : int
-        Of a row; of the encoder's output if that is a module.
+    n_features : int or list of int
+        Of a row; of the encoder's output if that is a module. A list has one per member: rows are
+        as wide as the widest wants them, with zeros behind what is narrower.
     n_outputs : int, default=1
         1 for two classes and for numbers, else the number of classes.
     encoder : tuple of int or torch.nn.Module, default=(64, 64)
@@ -57,7 +58,7 @@ class GroupNet(nn.Module):
 
     def __init__(
         self,
-        n_features: int,
+        n_features: int | list[int],
         n_outputs: int = 1,
         *,
         encoder: Any = (64, 64),
@@ -72,20 +73,21 @@ class GroupNet(nn.Module):
         own = isinstance(encoder, nn.Module)
         self.encoders = nn.ModuleList(deepcopy(encoder) for _ in range(n_members if own else 0))
         seeds = seed if isinstance(seed, list) else [seed + place for place in range(n_members)]
+        widths = n_features if isinstance(n_features, list) else [n_features] * n_members
         members = [
             initial_weights(
-                None if own else n_features,
+                None if own else width,
                 () if own else tuple(encoder),
                 pooling,
                 n_outputs,
                 np.random.default_rng(each),
-                width=n_features,
+                width=width,
             )
-            for each in seeds
+            for each, width in zip(seeds, widths, strict=True)
         ]
         self.weights = nn.ParameterDict(
             {
-                name: nn.Parameter(torch.as_tensor(np.stack([each[name] for each in members])))
+                name: nn.Parameter(torch.as_tensor(_stacked([each[name] for each in members])))
                 for name in members[0]
             }
         )
@@ -239,3 +241,10 @@ class Pooling(nn.Module):
     def forward(self, hidden: Any, packed: Packed) -> Any:
         """Vectors of rows (n_rows, width) as vectors of groups (n_groups, pooled size)."""
         return pool(packed, dict(self.weights.items()), self.kind, hidden[None])[0]
+
+
+def _stacked(members: list[Any]) -> Any:
+    """Arrays of all members; a first layer with fewer features than others gets zeros below."""
+    tallest = max(len(each) for each in members)
+    padding = [(0, 0)] * (members[0].ndim - 1)
+    return np.stack([np.pad(each, [(0, tallest - len(each)), *padding]) for each in members])

@@ -37,7 +37,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
     n_bins : int, default=None
     n_members : int, default=5
     epochs : int, default=200
-    batch_groups : int, default=None
+    batch_groups : int or float, default=None
     learning_rate : float, default=2e-3
     alpha : float, default=1e-2
     dropout : float, default=0.25
@@ -98,7 +98,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         n_bins: int | None = None,
         n_members: int = 5,
         epochs: int = 200,
-        batch_groups: int | None = None,
+        batch_groups: float | None = None,
         learning_rate: float = 2e-3,
         alpha: float = 1e-2,
         dropout: float = 0.25,

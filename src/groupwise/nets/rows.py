@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,28 @@ class Moments:
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
     zeros: NDArray[np.float64]
+    n_rows: int
+
+    def rare(self, share: float) -> NDArray[np.bool_]:
+        """Features that are zero in so many rows, as counts of words are."""
+        return self.zeros >= share
+
+    def as_if_seen_once(self, share: float) -> "Moments":
+        r"""Features that no row has, in the units of the rarest one that some row has.
+
+        A word of one row in n has the mean :math:`v / n` and a deviation of about :math:`v /
+        \sqrt n`. A word that no training row has is taken for such a one: where it turns up it is
+        as far out as any rare word, and all other rows have a little less than nothing of it,
+        which is what its weights learn from. Features that no row has are left alone where no
+        other one is rare.
+        """
+        unseen = self.zeros == 1.0
+        seen = self.rare(share) & ~unseen
+        if not (unseen.any() and seen.any()):
+            return self
+        least = self.deviation[seen].min()
+        mean = np.where(unseen, least / np.sqrt(self.n_rows), self.mean)
+        return replace(self, mean=mean, deviation=np.where(unseen, least, self.deviation))
 
 
 def moments(X: Any, chosen: NDArray[np.bool_] | None = None, more: Any = None) -> Moments:
@@ -175,7 +197,7 @@ def moments(X: Any, chosen: NDArray[np.bool_] | None = None, more: Any = None) -
         zeros += (part == 0).sum(axis=0)
         n_seen = total
     deviation = np.sqrt(square / n_seen)
-    return Moments(mean, np.where(deviation > 0, deviation, 1.0), zeros / n_seen)
+    return Moments(mean, np.where(deviation > 0, deviation, 1.0), zeros / n_seen, n_seen)
 
 
 def _finite(X: Any, chosen: NDArray[np.bool_] | None = None) -> Iterator[NDArray[np.float64]]:

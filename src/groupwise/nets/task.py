@@ -16,7 +16,7 @@ class Settings:
     """How to train; the words are those of the estimators."""
 
     epochs: int = 200
-    batch_groups: int | None = None
+    batch_groups: float | None = None
     learning_rate: float = 2e-3
     alpha: float = 1e-2
     max_norm: float | None = None
