@@ -58,6 +58,25 @@ def test_threads_do_not_change_the_answer(sessions):
     np.testing.assert_allclose(one.proba_group, two.proba_group, rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_rows", [7, 20, 33])
+def test_order_and_names_of_what_is_asked_change_no_bit(sessions, n_rows):
+    # a product of matrices rounds a row differently at another place, on some processors
+    model = InContextClassifier(**FAST | {"n_members": 1})
+    model.fit(sessions.X, sessions.y, groups=sessions.groups)
+    rng = np.random.RandomState(n_rows)
+    X, groups, order = (
+        rng.normal(size=(n_rows, 4)),
+        rng.randint(4, size=n_rows),
+        rng.permutation(n_rows),
+    )
+    expected = model.predictions(X, groups)
+    found = model.predictions(X[order], np.array([7, 3, 9, 1])[groups][order])
+    np.testing.assert_array_equal(found.proba_row, expected.proba_row[order])
+    np.testing.assert_array_equal(
+        found.proba_group[found.groups.codes], expected.proba_group[expected.groups.codes][order]
+    )
+
+
 def test_units_do_not_matter(sessions):
     (X, y, groups), (X_test, _, groups_test) = halves(sessions)
     expected = (

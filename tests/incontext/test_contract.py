@@ -23,10 +23,7 @@ SINGLE = (
 
 
 def expected_failures(estimator):
-    return {
-        "check_methods_sample_order_invariance": SINGLE,
-        "check_methods_subset_invariance": SINGLE,
-    }
+    return {"check_methods_subset_invariance": SINGLE}
 
 
 # scikit-learn's checks know no groups

@@ -75,6 +75,27 @@ def test_a_piece_goes_on_where_the_last_one_ended(tmp_path):
     assert loss_of(other.network) == loss_of(trainer.network)
 
 
+def test_a_piece_goes_on_from_the_weights_alone(tmp_path):
+    trainer = small_trainer()
+    for step in range(3):
+        trainer.train_step(trainer.rate(step))
+    meta = {
+        "seed": 0, "steps": 3, "tables": 24, "source": "here", "n_parameters": 1,
+        "pieces": [{"commit": "here", "steps": 3, "minutes": 0.0, "device": "cpu"}], "held_out": {},
+    }  # fmt: skip
+    trainer.save(tmp_path, meta)
+    for part in tmp_path.glob("state-*.npz"):
+        part.unlink()
+    other = small_trainer()
+    other.resume(tmp_path)
+    assert other.step == trainer.step and other.chunk >= trainer.chunk
+    assert other.pieces == meta["pieces"]
+    assert abs(loss_of(other.network) - loss_of(trainer.average)) < 1e-3  # half precision
+    other.progress = 0.5
+    assert other.rate(0) < other.rate(10**6)  # warms up: there are no moments
+    other.train_step(other.rate(0))
+
+
 def test_some_tables_ask_for_rows_one_by_one():
     tables = prior.make_tables(0, 0, SHAPE, 40, "cpu")
     single = tables.group >= SHAPE.max_groups

@@ -4,7 +4,9 @@
 
 A piece uses its minutes exactly and leaves in DIR: ``weights.npz`` (half precision, averaged over
 steps; what the package ships), ``state-*.npz`` (what the next piece goes on from), ``card.md`` and
-``log.jsonl``. The learning rate follows a cosine over the progress from 0 to 1; a piece covers the
+``log.jsonl``. Where the state is lost, or was never shipped, ``--resume`` takes a folder with
+``weights.npz`` alone (the package's own): averaged weights, without the optimiser's moments. The
+learning rate follows a cosine over the progress from 0 to 1; a piece covers the
 part up to ``--until``, by time, or by steps where ``--steps`` is given (then a run is repeatable up
 to the rounding of the device).
 """
@@ -61,6 +63,7 @@ class Trainer:
         self.chunk = 0
         self.progress = 0.0
         self.pieces: list[dict[str, Any]] = []
+        self.without_moments = True
         self.network = InContextNetwork(**sizes).to(device)
         self.average = copy.deepcopy(self.network).eval().requires_grad_(False)
         if compiled:
@@ -132,7 +135,7 @@ class Trainer:
 
     def rate(self, in_piece: int) -> float:
         """Learning rate: warm-up at the start of a piece, cosine over the progress."""
-        warm = self.warm_steps if not self.pieces else self.warm_steps // 4
+        warm = self.warm_steps if self.without_moments else self.warm_steps // 4
         cosine = 0.5 * (1 + math.cos(math.pi * min(self.progress, 1.0)))
         return self.learning_rate * min(1.0, (in_piece + 1) / max(warm, 1)) * (0.02 + 0.98 * cosine)
 
@@ -164,7 +167,10 @@ class Trainer:
         (out / "card.md").write_text(_card(meta), encoding="utf-8")
 
     def resume(self, folder: Path) -> None:
-        """Go on from what :meth:`save` left."""
+        """Go on from what :meth:`save` left, or from the weights of the package alone."""
+        if not (folder / "state-2.npz").exists():
+            self._resume_weights(folder / "weights.npz")
+            return
         values: dict[str, np.ndarray] = {}
         for part in ("state-0.npz", "state-1.npz"):
             with np.load(folder / part) as stored:
@@ -176,6 +182,7 @@ class Trainer:
             half = {name: stored[name] for name in stored.files if name != "meta"}
         self.step, self.chunk = state["step"], state["chunk"]
         self.progress, self.pieces = state["progress"], state["pieces"]
+        self.without_moments = False
         with torch.no_grad():
             for name, parameter in self.network.named_parameters():
                 parameter.copy_(torch.from_numpy(values[name]))
@@ -190,6 +197,19 @@ class Trainer:
                     }
             for name, parameter in self.average.named_parameters():
                 parameter.copy_(torch.from_numpy(half[name].astype(np.float32)))
+
+    def _resume_weights(self, path: Path) -> None:
+        """Averaged weights in half precision, later tables, moments from nothing."""
+        with np.load(path) as stored:
+            meta = json.loads(str(stored["meta"]))
+            half = {name: stored[name] for name in stored.files if name != "meta"}
+        self.step, self.pieces, self.progress = meta["steps"], meta["pieces"], 1.0
+        self.chunk = meta["steps"]  # a chunk is several steps: all tables are new ones
+        self.without_moments = True
+        with torch.no_grad():
+            for network in (self.network, self.average):
+                for name, parameter in network.named_parameters():
+                    parameter.copy_(torch.from_numpy(half[name].astype(np.float32)))
 
 
 def _compile(network: InContextNetwork) -> None:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise._typing import Rows
 from groupwise.incontext.columns import Context, Reader, read_context
 from groupwise.incontext.network import MAX_FEATURES
 from groupwise.incontext.projections import Projection, StandardScores, principal_axes
+from groupwise.inputs import dense
 
 __all__ = ["MAX_GROUPS", "MAX_ROWS", "Member", "bags_of_groups", "canonical_order", "make_members"]
 
@@ -104,30 +106,32 @@ def bags_of_groups(context: Context, n_bags: int, rng: np.random.RandomState) ->
 
 
 def canonical_order(
-    x: Array, codes: NDArray[np.intp], label: Array
+    x: Rows, codes: NDArray[np.intp], label: Array | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Orders of rows and groups that depend on neither their order nor their names.
 
     Parameters
     ----------
-    x : ndarray of shape (n_rows, n_features)
+    x : {ndarray, sparse array} of shape (n_rows, n_features)
     codes : ndarray of shape (n_rows,)
-    label : ndarray of shape (n_known, n_classes)
-        The first groups are those with a label, and stay first.
+    label : ndarray of shape (n_known, n_classes), default=None
+        The first groups are those with a label, and stay first. ``None``: no group has one.
 
     Returns
     -------
     rows, groups : ndarray
         Rows group after group.
     """
-    keys = [x.sum(axis=1), *x[:, :64].T]
+    if label is None:
+        label = np.empty((0, 0))
+    keys = [np.asarray(x.sum(axis=1)).ravel(), *dense(x[:, :64]).T]
     by_value = np.lexsort(keys)
-    differs = np.zeros(len(x), np.intp)
+    differs = np.zeros(len(codes), np.intp)
     for key in keys:
         in_order = key[by_value]
         equal = (in_order[1:] == in_order[:-1]) | (np.isnan(in_order[1:]) & np.isnan(in_order[:-1]))
         differs[1:] |= ~equal
-    rank = np.empty(len(x))
+    rank = np.empty(len(codes))
     rank[by_value] = np.cumsum(differs)
     sizes = np.bincount(codes)
     least = np.full(len(sizes), np.inf)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from groupwise._typing import Rows
 from groupwise.groups import Groups
 from groupwise.incontext.columns import ReadRows
-from groupwise.incontext.members import Member
+from groupwise.incontext.members import Member, canonical_order
 from groupwise.incontext.network import Network
 from groupwise.inputs import dense
 
@@ -27,8 +27,9 @@ Array = NDArray[np.float64]
 class Asked:
     """Rows that are asked about, in parts that one pass can take.
 
-    A part is a group, or a piece of one that is too large. Parts come in the order of the groups'
-    first rows, which does not depend on their names.
+    A part is a group, or a piece of one that is too large. Groups and rows are put in an order of
+    their values: products of matrices round a row differently at another place, so that answers
+    would hang on the order in which rows are asked about.
     """
 
     rows: Rows
@@ -39,16 +40,14 @@ class Asked:
     @classmethod
     def of(cls, rows: Rows, groups: Groups) -> "Asked":
         """Put rows into parts."""
-        first = groups.first_rows[groups.codes]
-        order = np.argsort(first, kind="stable")
-        first = first[order]
-        starts = np.flatnonzero(np.diff(first, prepend=-1))
-        size = np.diff([*starts, len(order)])
-        inside = np.arange(len(order)) - np.repeat(starts, size)
+        order, ranked = canonical_order(rows, groups.codes)
+        size = groups.sizes[ranked]
+        place = np.repeat(np.arange(groups.n_groups), size)
+        inside = np.arange(groups.n_rows) - np.repeat(np.cumsum(size) - size, size)
         # Rows are dealt to the pieces in turn, so that each is like the whole group.
         piece = inside % np.repeat(-(-size // _CHUNK), size)
-        within = np.lexsort([inside, piece, first])
-        new = np.diff(first, prepend=-1).astype(bool) | (np.diff(piece[within], prepend=-1) != 0)
+        within = np.lexsort([inside, piece, place])
+        new = np.diff(place, prepend=-1).astype(bool) | (np.diff(piece[within], prepend=-1) != 0)
         return cls(rows, groups, order[within], np.cumsum(new) - 1)
 
     @property
