@@ -183,10 +183,14 @@ def development(bags: Path, out: Path, **more: Any) -> None:
 
 
 def ten(bags: Path, out: Path, seconds: float, repeats: tuple[int, ...], **more: Any) -> None:
-    """Both recipes with five poolings on the folds of a set, and what inner folds choose."""
-    until = time.perf_counter() + seconds
-    with (out / "networks_recipes.jsonl").open("w") as file:
-        for name in ORDER:
+    """Both recipes with five poolings on the folds of a set, and what inner folds choose.
+
+    Sets that are in the file already are left as they are.
+    """
+    until, path = time.perf_counter() + seconds, out / "networks_recipes.jsonl"
+    done = {row["set"] for row in _read(path)} if path.exists() else set()
+    with path.open("a") as file:
+        for name in (name for name in ORDER if name not in done):
             if time.perf_counter() > until:
                 print("no time left", flush=True)
                 return

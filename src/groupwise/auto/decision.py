@@ -1,17 +1,16 @@
 """Row probabilities averaged, then decided for a measure of groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from groupwise.auto.ensemble import Answer, RowAverage, Truth, log_odds
 from groupwise.auto.scaling import is_worse
 from groupwise.groups import Groups
-from groupwise.measures.decision import best_f_cuts
+from groupwise.measures.decision import STRENGTHS, score_for_f
 from groupwise.measures.threshold import best_threshold
 from groupwise.metrics import FBeta, GroupMeasure
 from groupwise.metrics.counts import CountMeasure
@@ -30,20 +29,18 @@ class RowDecision:
     chosen : list of int
     decision : {"own", "largest", "threshold", "expected"}
         How scores come about: the member's; log-odds; log-odds less a threshold; log-odds less the
-        cut with the largest expected F of the group.
+        cut with the largest expected F of the group
+        (:func:`~groupwise.measures.decision.score_for_f`).
     threshold : float
-    may_be_empty : bool
-        Whether groups may be without positives.
-    beta : float
-        Of F.
+    expects : dict
+        What that function is told.
     """
 
     average: RowAverage | None
     chosen: list[int]
     decision: str
     threshold: float = 0.0
-    may_be_empty: bool = True
-    beta: float = 1.0
+    expects: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -76,10 +73,7 @@ class RowDecision:
         if self.decision == "threshold":
             return score_row - self.threshold
         if self.decision == "expected":
-            cuts = best_f_cuts(
-                expit(score_row), groups, beta=self.beta, may_be_empty=self.may_be_empty
-            )
-            return score_row - cuts.cut[groups.codes]
+            return score_for_f(score_row, groups, **self.expects)
         return score_row
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
@@ -96,19 +90,28 @@ def _decided_for(
     """F as expected; other counts by a threshold if it is better, which is tried fold by fold."""
     if truth.n_classes > 2 or not isinstance(measure, CountMeasure):
         return start
-    if isinstance(measure, FBeta):
-        without = truth.groups.sum(truth.y_row) == 0
-        counted = measure.without_positives == "count"
-        may_be_empty = bool(without.any() and counted)
-        return replace(start, decision="expected", may_be_empty=may_be_empty, beta=measure.beta)
 
     def mean(score_row: NDArray[Any]) -> float:
         return float(np.nanmean(measure.of(truth.y_row, score_row, truth.groups)))
 
+    if isinstance(measure, FBeta):
+        tried = [replace(start, decision="expected", expects=how) for how in _of_f(measure, truth)]
+        return max(tried, key=lambda each: mean(each.score(proba_row, truth.groups)))
     plain = mean(start.score(proba_row, truth.groups))
     if mean(_cross_decided(start, proba_row, truth, measure)) > plain:
         return _with_threshold(start, proba_row, truth, measure)
     return start
+
+
+def _of_f(measure: FBeta, truth: Truth) -> list[dict[str, Any]]:
+    """What may be expected of groups: whether they may be empty, how far shares are their own."""
+    without = truth.groups.sum(truth.y_row) == 0
+    how = {
+        "share": float(truth.y_row.mean()),
+        "beta": measure.beta,
+        "may_be_empty": bool(without.any() and measure.without_positives == "count"),
+    }
+    return [how | {"strength": strength} for strength in STRENGTHS]
 
 
 def _with_threshold(

@@ -9,7 +9,11 @@ from scipy.special import expit, logit
 
 from groupwise.groups import Groups
 
-__all__ = ["GroupCuts", "best_f_cuts", "with_own_shares"]
+__all__ = ["STRENGTHS", "GroupCuts", "best_f_cuts", "score_for_f", "with_own_shares"]
+
+#: Of :func:`with_own_shares`, tried on held-out groups; of equally good ones the first, the weakest
+#: change.
+STRENGTHS = (np.inf, 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 
 # Probabilities are kept this far from 0 and 1.
 _EDGE = 1e-12
@@ -126,6 +130,24 @@ def with_own_shares(
         if np.abs(offset - before).max() < 1e-6:
             break
     return log_odds_row + offset[groups.codes]
+
+
+def score_for_f(
+    log_odds_row: NDArray[Any],
+    groups: Groups,
+    *,
+    share: float,
+    strength: float,
+    beta: float = 1.0,
+    may_be_empty: bool = True,
+) -> NDArray[Any]:
+    """Log-odds moved to the group's own share, less its best cut: positive rows are above zero.
+
+    Parameters as in :func:`with_own_shares` and :func:`best_f_cuts`.
+    """
+    moved = with_own_shares(log_odds_row, groups, share=share, strength=strength)
+    cuts = best_f_cuts(expit(moved), groups, beta=beta, may_be_empty=may_be_empty)
+    return moved - cuts.cut[groups.codes]
 
 
 def _expected_f(

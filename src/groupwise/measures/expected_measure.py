@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 
@@ -14,15 +14,12 @@ from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, check_number, take_rows_like
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.measures.boosted_rows import BoostedRowsClassifier
-from groupwise.measures.decision import best_f_cuts, with_own_shares
+from groupwise.measures.decision import STRENGTHS, score_for_f, with_own_shares
 from groupwise.measures.held_out import fit_rows, held_out_scores
 from groupwise.metrics import Accuracy, FBeta, GroupMean, GroupMeasure, MeasureLike, ask
 from groupwise.model_selection import Splitter
 
 __all__ = ["ExpectedMeasureClassifier"]
-
-# Tried on held-out groups; of equally good ones the first, the weakest change.
-_STRENGTHS = (np.inf, 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 
 
 class ExpectedMeasureClassifier(BaseMeasureClassifier):
@@ -154,21 +151,18 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
             return np.inf, None
         log_odds = held_out_scores(self._estimator(), data, _log_odds, cv=self.cv, random_state=rng)
         means = {}
-        for strength in _STRENGTHS:
+        for strength in STRENGTHS:
             score_row = self._decide(log_odds, data.groups, strength)
             means[strength] = GroupMean()(self.measure_.of(data.y_row, score_row, data.groups))
         return max(means, key=lambda strength: means[strength]), means
 
     def _decide(self, log_odds: NDArray[Any], groups: Groups, strength: float) -> NDArray[Any]:
-        decided = with_own_shares(log_odds, groups, share=self.share_, strength=strength)
+        how = {"share": self.share_, "strength": strength}
         if isinstance(self.measure_, FBeta):
-            cuts = best_f_cuts(
-                expit(decided),
-                groups,
-                beta=self.measure_.beta,
-                may_be_empty=self.may_be_empty_,
-            )
-            decided = decided - cuts.cut[groups.codes]
+            of_f = {"beta": self.measure_.beta, "may_be_empty": self.may_be_empty_}
+            decided = score_for_f(log_odds, groups, **how, **of_f)
+        else:
+            decided = with_own_shares(log_odds, groups, **how)
         if not self.may_be_empty_:
             return decided
         # the same decision where F is best, and a score that still tells rows apart
