@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from groupwise.auto import AutoGroupClassifier
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Problem
-from groupwise.auto.members import Fold
+from groupwise.auto.members import Fold, one_thread
 from groupwise.groups import Groups
+from groupwise.incontext import InContextClassifier
 
 
 @pytest.mark.parametrize(
@@ -37,3 +39,17 @@ def test_no_candidate_fails_on_a_plain_table(kind):
         fold = Fold(resolved, tables, 0, 0)
         failed = {c.name: fold.answer(c).failed for tier in tiers for c in tier}
     assert not any(failed.values()), failed
+
+
+def test_a_fit_has_one_thread_whatever_it_would_take():
+    model = InContextClassifier(n_jobs=-1, random_state=0)
+    rng = np.random.RandomState(0)
+    X, groups = rng.normal(size=(80, 3)), np.arange(80) // 4
+    model.fit(X, groups % 2, groups=groups)
+    threads = []
+    count = model._n_threads
+    model._n_threads = lambda n_rows: threads.append(count(n_rows)) or threads[-1]
+    with one_thread():
+        assert {each["num_threads"] for each in threadpool_info()} == {1}
+        model.predict_groups(X, groups)
+    assert threads == [1]

@@ -1,17 +1,21 @@
 """Candidates fitted to rows: one fold at a time, and the members of the model.
 
-Whoever calls sees to it that there is one thread: then answers do not depend on the machine.
+Whoever calls does it inside :func:`one_thread`: then answers do not depend on the machine.
 """
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.compose import ColumnTransformer
+from threadpoolctl import threadpool_limits
 
 from groupwise._typing import Rows
 from groupwise.auto.candidates import Candidate
@@ -23,7 +27,7 @@ from groupwise.majority import NaiveGroupClassifier
 from groupwise.preparation import Prepared, fit_preparation, needs_preparation, prepare
 from groupwise.rules import get_rule
 
-__all__ = ["Fold", "FoldAnswer", "Member", "Trainer", "key_of_fit"]
+__all__ = ["Fold", "FoldAnswer", "Member", "Trainer", "key_of_fit", "one_thread"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,13 @@ class Trainer:
             made = fit_preparation(problem.X, problem.numbers, problem.categories, estimator)
             self._ready[needs] = made, prepare(problem.X, problem.categories, made)
         return self._ready[needs]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let every fit and answer inside this block have one thread, whatever it would take."""
+    with threadpool_limits(1), parallel_config(backend="sequential"):
+        yield
 
 
 def key_of_fit(candidate: Candidate) -> str:

@@ -11,14 +11,13 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from threadpoolctl import threadpool_limits
 
 import groupwise
 from groupwise.auto.candidates import Candidate, variants
 from groupwise.auto.ensemble import FEW_GROUPS, N_BEST, Answer, Truth, best_of_each
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem, Split
-from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer
+from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer, one_thread
 from groupwise.auto.scaling import is_worse
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write
@@ -225,7 +224,7 @@ class InProcess:
     def run(
         self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
     ) -> None:
-        with share_kernels(), share_bins(), threadpool_limits(1):
+        with share_kernels(), share_bins(), one_thread():
             for entry, fold in tasks:
                 found = None if self._store is None else self._store.get(entry.candidate, fold)
                 if found is None:
@@ -249,7 +248,7 @@ class InProcess:
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         self.close()
         trainer = Trainer(self._kind, self._tables.problem, self._seed)
-        with share_kernels(), share_bins(), threadpool_limits(1):
+        with share_kernels(), share_bins(), one_thread():
             return [trainer.fit(entry.candidate) for entry in entries]
 
 

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import joblib
-from threadpoolctl import threadpool_limits
 
-from groupwise.auto.members import Fold, Trainer
+from groupwise.auto.members import Fold, Trainer, one_thread
 from groupwise.auto.race import Store
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write, write_text
@@ -98,7 +97,7 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
     threading.Thread(target=_listen, args=(stream, tasks), daemon=True).start()
     number: int | None = -1
     fitted: Any = None  # what has been prepared for the fold of the last task
-    with share_kernels(_SHARED), share_bins(), threadpool_limits(1):
+    with share_kernels(_SHARED), share_bins(), one_thread():
         while True:
             candidate, fold, model_file = tasks.get()
             if candidate is None:

@@ -11,12 +11,11 @@ import joblib
 import numpy as np
 import psutil
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind, Problem
-from groupwise.auto.members import Member, Trainer, key_of_fit
+from groupwise.auto.members import Member, Trainer, key_of_fit, one_thread
 from groupwise.auto.processes import Process, Starter
 from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
 
@@ -305,7 +304,7 @@ def affordable_rows(
     times, sizes = [], []  # of one fold
     for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
         rows = rows_of(size)
-        with threadpool_limits(1):
+        with one_thread():
             started = time.perf_counter()
             Trainer(kind, problem.take(rows), seed).fit(tier[-1])
             fitted = time.perf_counter()

@@ -157,12 +157,17 @@ class ExpectedMeasureClassifier(BaseMeasureClassifier):
         return max(means, key=lambda strength: means[strength]), means
 
     def _decide(self, log_odds: NDArray[Any], groups: Groups, strength: float) -> NDArray[Any]:
-        how = {"share": self.share_, "strength": strength}
         if isinstance(self.measure_, FBeta):
-            of_f = {"beta": self.measure_.beta, "may_be_empty": self.may_be_empty_}
-            decided = score_for_f(log_odds, groups, **how, **of_f)
+            decided = score_for_f(
+                log_odds,
+                groups,
+                share=self.share_,
+                strength=strength,
+                beta=self.measure_.beta,
+                may_be_empty=self.may_be_empty_,
+            )
         else:
-            decided = with_own_shares(log_odds, groups, **how)
+            decided = with_own_shares(log_odds, groups, share=self.share_, strength=strength)
         if not self.may_be_empty_:
             return decided
         # the same decision where F is best, and a score that still tells rows apart
