@@ -189,7 +189,10 @@ def write(kept: list[dict[str, Any]]) -> None:
         difference = f"{less.mean():+.4f} ({error:.4f})"
         row = {"rule": rule, "F1": f"{values.mean():.4f}"}
         rows.append(row | {"less the rule before (s.e.)": difference})
-    note = "The automatic choice has: weighed, expected F, a member if better by 2 s.e."
+    note = (
+        "The automatic choice has: weighed, expected F of the users' own shares, a member if better "
+        "by 2 s.e."
+    )
     report.add(f"{len(kept)} made-up tables", rows, note)
 
 
