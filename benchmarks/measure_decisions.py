@@ -190,8 +190,8 @@ def write(kept: list[dict[str, Any]]) -> None:
         row = {"rule": rule, "F1": f"{values.mean():.4f}"}
         rows.append(row | {"less the rule before (s.e.)": difference})
     note = (
-        "The automatic choice has: weighed, expected F of the users' own shares, a member if better "
-        "by 2 s.e."
+        "The automatic choice has: weighed, expected F of the users' own shares, a member if "
+        "better by 2 s.e."
     )
     report.add(f"{len(kept)} made-up tables", rows, note)
 

@@ -93,6 +93,21 @@ def test_the_first_picture_shows_the_leaderboard(results):
     assert f"same for all {result.baseline()[0]:.3f}" in texts
 
 
+def test_the_page_of_a_fit_shows_the_model_and_not_the_best_of_many(results):
+    """It showed the score of the best candidate, which flatters, beside a model that is another."""
+    compared = results["majority"]
+    best, other = leaderboard(compared).index
+    renamed = {best: compared.methods[best], "auto": compared.methods[other]}
+    fitted = replace(compared, about=replace(compared.about, params={}), methods=renamed)
+    assert (compared.fitted, fitted.fitted) == (None, "auto")
+    score = leaderboard(fitted)["score"]
+    for result, name in ((compared, best), (fitted, "auto")):
+        first_card = render(result).split('<span class="big">')[1]
+        assert first_card.startswith(f"{score[name]:.3f}<")
+        assert make_pictures(result)[1].title.endswith(f": {name}")
+    assert score["auto"] < score[best]
+
+
 def test_known_and_predicted_of_every_kind(texts):
     def first(kind):
         data = re.search(r'id="data">(.*?)</script>', texts[kind], re.S).group(1)

@@ -16,6 +16,7 @@ from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.fold_result import FoldResult, Record, wilson_interval
 from groupwise.jobs.supervision import Supervision, make_supervision
+from groupwise.methods import AUTO
 from groupwise.metrics import bootstrap_interval
 from groupwise.tables import ColumnUse, TableError
 
@@ -109,6 +110,13 @@ class Result:
     about: RunInfo
     methods: dict[str, list[FoldResult]]
     left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def fitted(self) -> str | None:
+        """The method whose model of all rows is kept; ``None``: it was a comparison."""
+        if self.about.params is None:
+            return None
+        return AUTO if AUTO in self.methods else next(iter(self.methods))
 
     def unit_scores(self) -> dict[str, pd.Series]:
         """The score of each group under each method, indexed by the group's name."""

@@ -7,7 +7,7 @@ from html import escape
 __all__ = ["Interval", "Series", "bars", "intervals", "lines", "scatter"]
 
 # Units of the pictures: a phone shows them at about this size.
-_WIDTH, _LINE, _LABEL, _RIGHT = 420.0, 26.0, 150.0, 62.0
+_WIDTH, _LINE, _LABEL, _RIGHT = 420.0, 26.0, 172.0, 62.0
 _SHORT = 22
 
 

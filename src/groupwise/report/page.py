@@ -37,6 +37,7 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
     """
     board = leaderboard(result)
     names = [str(name) for name in board.index]
+    shown = result.fitted or names[0]
     data = _page_data(result, names)
     page = _environment().get_template("page.html.j2")
     return page.render(
@@ -45,9 +46,11 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         about=result.about,
         unit="group" if result.about.supervision.group else "row",
         board=[{"method": name} | _figures(line) for name, line in board.iterrows()],
+        head=_figures(board.loc[shown]),
         baseline=result.baseline(),
-        best=names[0],
-        confusion=_confusion(result, names[0]),
+        shown=shown,
+        role=_role(result),
+        confusion=_confusion(result, shown),
         left_out=result.left_out,
         pictures=make_pictures(result, board),
         params=_chosen(result),
@@ -57,6 +60,16 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         unused=[use for use in result.about.columns if use.use == "not used"],
         about_json=json.dumps(result.about.to_dict(), indent=1),
     )
+
+
+def _role(result: Result) -> str:
+    """What the method is that the page shows."""
+    others = len(result.methods) - 1
+    if not others:
+        return "method"
+    if result.fitted is None:
+        return f"best of {others + 1} methods"
+    return f"the model, made of the best of {others} candidates"
 
 
 def _title(result: Result) -> str:

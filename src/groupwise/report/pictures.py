@@ -39,7 +39,7 @@ def make_pictures(result: Result, board: pd.DataFrame | None = None) -> list[Pic
 
 
 def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
-    best = str(board.index[0])
+    best = result.fitted or str(board.index[0])
     first = result.methods[best]
     yield _scores(result, board)
     if result.about.supervision.right_or_wrong and all(fold.units.truth for fold in first):
@@ -75,9 +75,10 @@ def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
 
 
 def _scores(result: Result, board: pd.DataFrame) -> Picture:
+    shown = result.fitted or board.index[0]
     rows = [
-        Interval(str(name), line["score"], line["low"], line["high"], strong=position == 0)
-        for position, (name, line) in enumerate(board.iterrows())
+        Interval(str(name), line["score"], line["low"], line["high"], strong=name == shown)
+        for name, line in board.iterrows()
     ]
     simplest = result.baseline()
     ties = [str(n) for n, line in board.iloc[1:].iterrows() if line["difference_high"] >= 0]
