@@ -38,6 +38,7 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
     board = leaderboard(result)
     names = [str(name) for name in board.index]
     shown = result.fitted or names[0]
+    lines = {str(name): _figures(line) for name, line in board.iterrows()}
     data = _page_data(result, names)
     page = _environment().get_template("page.html.j2")
     return page.render(
@@ -45,8 +46,8 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         paragraphs=[part for part in notes.split("\n\n") if part.strip()],
         about=result.about,
         unit="group" if result.about.supervision.group else "row",
-        board=[{"method": name} | _figures(line) for name, line in board.iterrows()],
-        head=_figures(board.loc[shown]),
+        board=[{"method": name} | line for name, line in lines.items()],
+        head=lines[shown],
         baseline=result.baseline(),
         shown=shown,
         role=_role(result),
