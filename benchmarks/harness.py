@@ -13,7 +13,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -131,6 +132,21 @@ def own_peak() -> float:
         return int(line.split()[1]) / 1024
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return kilobytes / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """What is kept in a file of one JSON object per line; nothing where there is no file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def add_lines(path: Path, cases: Iterable[Any], make: Callable[[Any], dict[str, Any]]) -> None:
+    """Make the line of each case, without its warnings, and keep it at once."""
+    for case in cases:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            line = make(case)
+        with path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float:

@@ -7,12 +7,10 @@ in ``results/measure_decisions.jsonl``; a run that stopped goes on.
 """
 
 import argparse
-import json
-import warnings
 from typing import Any
 
 import numpy as np
-from harness import RESULTS, Report
+from harness import RESULTS, Report, add_lines, read_lines
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -176,6 +174,12 @@ def _decisions(held: Any, now: Any, truth: Truth, new: Groups) -> dict[str, tupl
     }
 
 
+def made_up(seed: int) -> dict[str, Any]:
+    """One table."""
+    told, truth, found, new, y_new = answers(seed)
+    return {**told, "F1": scores(truth, found, new, y_new)}
+
+
 def write(kept: list[dict[str, Any]]) -> None:
     """Means over tables, and their differences to the rule before."""
     report = Report("measure_decisions", "Decisions for a measure")
@@ -200,18 +204,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=60)
     n_tables = parser.parse_args().tables
-    lines = STORED.read_text().splitlines() if STORED.exists() else []
-    kept = [json.loads(line) for line in lines]
-    done = {line["seed"] for line in kept}
-    for seed in (seed for seed in range(n_tables) if seed not in done):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            told, truth, found, new, y_new = answers(seed)
-            line = {**told, "F1": scores(truth, found, new, y_new)}
-        kept.append(line)
-        with STORED.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-    write(kept)
+    done = {line["seed"] for line in read_lines(STORED)}
+    add_lines(STORED, (seed for seed in range(n_tables) if seed not in done), made_up)
+    write(read_lines(STORED))
 
 
 if __name__ == "__main__":

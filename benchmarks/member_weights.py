@@ -9,13 +9,11 @@ that stopped goes on. Without a name: the tables of what is there.
 """
 
 import argparse
-import json
-import warnings
 from typing import Any
 
 import numpy as np
 from auto import load
-from harness import RESULTS, Report
+from harness import RESULTS, Report, add_lines, read_lines
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -265,19 +263,12 @@ def main() -> None:
     parser.add_argument("part", nargs="?", choices=("transfer", "few"))
     parser.add_argument("--tables", type=int, default=125)
     chosen = parser.parse_args()
-    lines = STORED.read_text().splitlines() if STORED.exists() else []
-    kept = [json.loads(line) for line in lines]
-    done = {(line["part"], line.get("seed", line.get("set"))) for line in kept}
+    known = {(line["part"], line.get("seed", line.get("set"))) for line in read_lines(STORED)}
     cases = {"transfer": range(chosen.tables), "few": SETS, None: ()}[chosen.part]
     make = {"transfer": made_up, "few": real}
-    for case in (case for case in cases if (chosen.part, case) not in done):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            line = {"part": chosen.part, **make[chosen.part](case)}
-        kept.append(line)
-        with STORED.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-    write(kept)
+    todo = (case for case in cases if (chosen.part, case) not in known)
+    add_lines(STORED, todo, lambda case: {"part": chosen.part, **make[chosen.part](case)})
+    write(read_lines(STORED))
 
 
 if __name__ == "__main__":
