@@ -32,6 +32,7 @@ from groupwise.datasets.transfer import (
     REUTERS_TASKS,
     load_mushroom_task,
     load_newsgroups_task,
+    load_reuters,
     load_reuters_task,
 )
 from groupwise.datasets.users import load_protein, load_spam_inboxes
@@ -153,8 +154,8 @@ def _sessions(name: str) -> Problem:
     return _of_groups(make_sessions(X, y, random_state=0))
 
 
-def _hmp() -> Problem:
-    """Recordings of 14 activities, cut into windows of four seconds; volunteers stay whole."""
+def _windows() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    """Windows of four seconds of recordings at the wrist: features, activity, who, recording."""
     with np.load(data_folder("sessions", "hmp_wrist_accelerometer.npz")) as file:
         xyz, session = file["xyz"].astype(float), file["session"]
         activity, volunteer = file["activity"], file["volunteer"]
@@ -166,16 +167,20 @@ def _hmp() -> Problem:
             ends = (window.min(axis=0), window.max(axis=0))
             features.append(np.concatenate([window.mean(axis=0), spread, *ends, steps]))
             owner.append(recording)
-    groups = np.array(owner)
-    y = _codes(activity)[groups]
-    return Problem(np.array(features), y, groups, y, _codes(volunteer)[groups])
+    return np.array(features), activity[owner], volunteer[owner], np.array(owner)
+
+
+def _hmp() -> Problem:
+    """Recordings of 14 activities; volunteers stay whole."""
+    windows, activity, volunteer, groups = _windows()
+    return Problem(windows, _codes(activity), groups, _codes(activity), _codes(volunteer))
 
 
 # --- rows with labels, judged per group -----------------------------------------------------------
 
 
-def _users() -> Problem:
-    return _of_groups(make_users(60, n_rows=40, random_state=0))
+def _users(n_users: int, n_rows: int, seed: int) -> Problem:
+    return _of_groups(make_users(n_users, n_rows=n_rows, random_state=seed))
 
 
 def _inboxes() -> Problem:
@@ -183,12 +188,12 @@ def _inboxes() -> Problem:
     return _of_groups(GroupedData(_common(data.X, 100), data.y, data.groups))
 
 
-def _protein() -> Problem:
-    """The first thirty blocks: their positives and 150 of their negatives."""
+def _protein(first: int) -> Problem:
+    """Thirty blocks: their positives and 150 of their negatives."""
     data = load_protein()
     rng = np.random.RandomState(0)
     chosen = []
-    for block in np.unique(data.groups)[:30]:
+    for block in np.unique(data.groups)[first : first + 30]:
         rows = np.flatnonzero(data.groups == block)
         negative = rows[data.y[rows] == 0]
         kept = rng.choice(negative, min(150, len(negative)), replace=False)
@@ -206,10 +211,57 @@ def _walking() -> Problem:
 def _incomes() -> Problem:
     people = load_adult()
     table, y = _some(people.X, people.y, 3000)
-    groups = _codes(table["occupation"].astype(str) + " " + table["gender"].astype(str))
+    return _people(table, y, ("occupation", "gender"), ("occupation",))
+
+
+def _incomes_by_schooling() -> Problem:
+    """Every sixteenth person, grouped otherwise."""
+    people = load_adult()
+    left_out = ("education", "educational_num")
+    return _people(people.X[::16], people.y[::16], ("education", "workclass"), left_out)
+
+
+def _subscribers() -> Problem:
+    people = load_bank()
+    table, y = _some(people.X, people.y, 3000)
+    return _people(table, y, ("job", "education"), ("job",))
+
+
+def _credit() -> Problem:
+    table = pd.read_csv(data_folder("uci", "german.csv.gz"))
+    bad = (table.pop("credit_risk") == 2).to_numpy(int)
+    return _people(table, bad, ("employment", "housing"), ("employment",))
+
+
+def _contraception() -> Problem:
+    table = pd.read_csv(data_folder("uci", "cmc.csv.gz"))
+    none = (table.pop("contraceptive_method") == 1).to_numpy(int)
+    return _people(table, none, ("wife_education", "standard_of_living"), ("wife_education",))
+
+
+def _people(
+    table: pd.DataFrame, y: Any, columns: tuple[str, ...], left_out: tuple[str, ...]
+) -> Problem:
+    """Groups of 20 and more who are alike in some columns, not all of which are features."""
+    groups = _codes(table[list(columns)].astype(str).agg(" ".join, axis=1))
     large = np.bincount(groups)[groups] >= 20
-    X = _numbers(table.drop(columns=["occupation"]))
+    X = _numbers(table.drop(columns=list(left_out)))
     return Problem(X[large], y[large], _codes(groups[large]), y[large])
+
+
+def _stairs() -> Problem:
+    windows, activity, volunteer, _ = _windows()
+    y = (activity == "climb_stairs").astype(np.intp)
+    return Problem(windows, y, _codes(volunteer), y)
+
+
+def _newswire() -> Problem:
+    counts, table = load_reuters()
+    rows = np.sort(np.random.RandomState(0).choice(len(table), 3000, replace=False))
+    day = _codes(table["date"].str.split().str[0].to_numpy(str)[rows])
+    y = np.array(["acq" in topics.split() for topics in table["topics"].iloc[rows]], np.intp)
+    large = np.bincount(day)[day] >= 20
+    return Problem(_common(counts[rows], 100)[large], y[large], _codes(day[large]), y[large])
 
 
 # --- domains --------------------------------------------------------------------------------------
@@ -283,11 +335,19 @@ def _all_sets() -> list[Set]:
         Set("majority", "wisdm", lambda: _of_groups(load_wisdm()), "sessions; users stay whole"),
         Set("majority", "hmp", _hmp, "recordings in windows of 4 s; volunteers stay whole"),
         *of_rows[2:],
-        Set("measure", "users", _users, "made: 60 users with habits of their own; F1"),
-        Set("measure", "protein", _protein, "30 blocks, 150 negatives of each; F1"),
+        Set("measure", "users", partial(_users, 60, 40, 0), "made: users with habits; F1"),
+        Set("measure", "protein", partial(_protein, 0), "30 blocks, 150 negatives of each; F1"),
         Set("measure", "inboxes", _inboxes, "15 inboxes, the 100 commonest words; F1"),
         Set("measure", "incomes", _incomes, "3,000 people by occupation and gender; F1"),
         Set("measure", "walking", _walking, "36 users, walking or not; F1"),
+        Set("measure", "credit", _credit, "1,000 people by employment and housing; F1"),
+        Set("measure", "contraception", _contraception, "couples by schooling and living; F1"),
+        Set("measure", "small users", partial(_users, 150, 12, 1), "made: a dozen rows each; F1"),
+        Set("measure", "subscribers", _subscribers, "3,000 people by job and education; F1"),
+        Set("measure", "schooling", _incomes_by_schooling, "incomes by education and work; F1"),
+        Set("measure", "protein 2", partial(_protein, 30), "the next 30 blocks; F1"),
+        Set("measure", "newswire", _newswire, "documents by day, acquisitions or not; F1"),
+        Set("measure", "stairs", _stairs, "16 volunteers, climbing stairs or not; F1"),
         Set("transfer", "turned by 40", partial(_shifted, 40.0), "made: planes 40 degrees apart"),
         Set("transfer", "turned by 120", partial(_shifted, 120.0), "made: 120 degrees apart"),
         Set("transfer", "mushroom", _mushroom, "tapering stalks, then enlarging ones"),

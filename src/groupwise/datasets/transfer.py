@@ -18,6 +18,7 @@ __all__ = [
     "REUTERS_TASKS",
     "load_mushroom_task",
     "load_newsgroups_task",
+    "load_reuters",
     "load_reuters_task",
     "make_shifted_domains",
 ]
@@ -78,6 +79,16 @@ def _starts(label: NDArray[np.str_], name: str) -> NDArray[np.intp]:
     return np.char.startswith(label, name.split("-")[0] + ".").astype(np.intp)
 
 
+def load_reuters() -> tuple[csr_matrix, pd.DataFrame]:
+    """Word counts and tags of all documents of Reuters-21578, in the same order."""
+    with np.load(data_folder("reuters21578", "reuters21578_counts.npz")) as parts:
+        counts, newid = _counts(parts), parts["newid"]
+    table = pd.read_csv(
+        data_folder("reuters21578", "reuters21578_labels.csv.gz"), keep_default_na=False
+    )
+    return counts, table.set_index("newid").loc[newid]
+
+
 def load_reuters_task(name: str, *, tfidf: bool = True) -> TransferData:
     """A Reuters-21578 task: which of two kinds of tag a document has.
 
@@ -100,12 +111,7 @@ def load_reuters_task(name: str, *, tfidf: bool = True) -> TransferData:
     if name not in REUTERS_TASKS:
         raise ValueError(f"name must be one of {sorted(REUTERS_TASKS)}, got {name!r}")
     kinds = REUTERS_TASKS[name]
-    with np.load(data_folder("reuters21578", "reuters21578_counts.npz")) as parts:
-        counts, newid = _counts(parts), parts["newid"]
-    table = pd.read_csv(
-        data_folder("reuters21578", "reuters21578_labels.csv.gz"), keep_default_na=False
-    )
-    table = table.set_index("newid").loc[newid]
+    counts, table = load_reuters()
     filled = counts.getnnz(axis=1) > 0
     sides = [_reuters_kind(table, kinds, position, filled) for position in (0, 1)]
     if len(sides[1]) > 2 * len(sides[0]):
