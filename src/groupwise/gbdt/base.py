@@ -259,9 +259,9 @@ def check_parameters(model: GroupBoostMixin) -> None:
 def default_trees(loss: GroupLoss) -> HistTrees:
     """What ``trees=None`` stands for.
 
-    A time says less of its group than most targets do, and plain trees of depth 3 were behind a
-    linear Cox model on the means of few groups; smaller ones on half of the rows each were not, and
-    were better at all sizes that were tried (30 to 900 groups, see docs/boosting.md).
+    Of survival times a group has one event at most, and ``HistTrees()`` overfits: it is no better
+    than a linear Cox model on group means. Small trees on half of the rows each are, with 30 to
+    900 groups (benchmarks/survival_trees.py).
     """
     return HistTrees(max_depth=2, subsample=0.5) if loss.target_kind == "time" else HistTrees()
 
