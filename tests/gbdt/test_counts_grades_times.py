@@ -150,6 +150,21 @@ def test_survival_of_groups(rows, engine):
         cox.fit(X, np.arange(1.0, len(X) + 1), groups=groups)
 
 
+def test_trees_of_survival_times_are_small_and_see_half_of_the_rows(rows, engine):
+    X, groups, encoded, _ = rows
+    time = encoded.spread(np.random.default_rng(4).exponential(size=encoded.n_groups))
+
+    def predicted(**params):
+        model = GroupBoostRegressor(engine=engine, n_estimators=10, random_state=0, **params)
+        return model.fit(X, time, groups=groups).predict(X)
+
+    for loss in ("cox", CoxLoss(2.0)):
+        written = predicted(loss=loss, trees=HistTrees(max_depth=2, subsample=0.5))
+        assert np.array_equal(predicted(loss=loss), written)
+        assert not np.array_equal(predicted(loss=loss, trees=HistTrees()), written)
+    assert np.array_equal(predicted(), predicted(trees=HistTrees()))
+
+
 def test_counts_are_an_objective_for_the_engines(rows, counts):
     X, groups, encoded, _ = rows
     total = counts[2]

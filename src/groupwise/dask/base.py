@@ -143,7 +143,7 @@ class BaseDaskGroupBoost(BaseEstimator):
         fraction, split_seed = 0.0, 0
         if model.early_stopping and held is None:
             fraction, split_seed = model.validation_fraction, int(rng.randint(2**31 - 1))
-        options = engine_options(model, int(rng.randint(2**31 - 1)))
+        options = engine_options(model, loss, int(rng.randint(2**31 - 1)))
         keep = self.checkpoint is not None
         n_classes = self._n_classes(model)
         spec = PartitionSpec(loss, n_classes, y_row, fraction, split_seed, keep, packed)

@@ -53,7 +53,10 @@ class GroupBoostRegressor(GroupBoostMixin, BaseGroupRegressor):
         - :class:`~groupwise.losses.SeveralGroupings`: a loss for each of several groupings of the
           rows; ``groups`` is then a table of ids. ``target`` is one for all.
     trees : HistTrees, default=None
-        Its ``min_leaf_weight`` is the smallest sum of weights in a leaf; a row has 1.
+        ``None`` for :class:`~groupwise.boosting.HistTrees` as it is; for survival times
+        ``HistTrees(max_depth=2, subsample=0.5)``, the rows of each tree drawn by ``random_state``.
+        Its ``min_leaf_weight`` is the smallest sum of weights in a leaf; a row has 1. Of survival
+        times it is the smallest number of expected events, of which a row has its part.
     engine : {"lightgbm", "xgboost"}, default="lightgbm"
     n_estimators : int, default=100
     learning_rate : float, default=0.1
