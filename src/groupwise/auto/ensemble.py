@@ -43,9 +43,11 @@ FEW_GROUPS = 60
 N_BEST = 5
 N_BEST_SHARES = 3
 # How many groups' worth of evidence it takes to move a member's scaling, and the average's: the
-# members differ in what they call a probability, their average is nearly right already.
+# members differ in what they call a probability, their average is nearly right already, if a little
+# unsure of itself. Averages of shares have no such fault.
 _MEMBER_PENALTY = 1.0
-_AVERAGE_PENALTY = 10.0
+_AVERAGE_PENALTY = 3.0
+_SHARE_PENALTY = 10.0
 # The same for members that answer for rows, of which a target domain may have forty.
 _ROW_PENALTY = 10.0
 # Groups' or rows' worth of belief that members of a weighted average are equally good.
@@ -270,7 +272,7 @@ class ShareAverage:
         """Choose and average."""
         chosen = _good_ones([count_loss(answer, truth) for answer in answers], methods)
         average = _mean([answers[m] for m in chosen], "proba_group")
-        last = Scaling.fit(average, truth.y_group, penalty=_AVERAGE_PENALTY, biased=False)
+        last = Scaling.fit(average, truth.y_group, penalty=_SHARE_PENALTY, biased=False)
         return cls(chosen, last)
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
