@@ -180,6 +180,27 @@ def test_who_says_nothing_has_hardly_any_weight():
     np.testing.assert_array_equal(again.weights, found.weights)
 
 
+def test_believed_member_takes_part_with_ten_rows_more():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    truth = Truth(y, Groups.singletons(40), np.arange(40) % 4, 2)
+    good = np.clip(0.5 + 0.3 * (2 * y - 1) + 0.1 * rng.normal(size=(6, 40)), 0.01, 0.99)
+    proba = np.vstack([good, np.full((1, 40), 0.5)])
+    answers = [{"proba_row": np.column_stack([1 - p, p])} for p in proba]
+    names = list("abcdefg")
+    plain = RowAverage.fit(answers, truth, names, biased=False)
+    found = RowAverage.fit(answers, truth, names, biased=False, believed="g")
+    assert 6 not in plain.chosen
+    assert found.chosen == [*plain.chosen, 6]
+    # what says 1/2 of every row never gains: of 40 rows and 15 of belief it has 10 and a sixth of 5
+    share = found.weights[-1]
+    assert 10 / 55 < share < (10 + 5 / 6 + 40 / 6) / 55
+    assert all(scaling.bias.tolist() == [0.0, 0.0] for scaling in found.scalings)
+    weights = mixture_weights(np.full((40, 2), 0.5), prior=5.0, believed=np.array([0.0, 10.0]))
+    # nothing tells them apart: a share w of the rows' weight goes where w is already
+    np.testing.assert_allclose(weights, [2.5 / 15, 12.5 / 15], atol=1e-5)
+
+
 @pytest.mark.parametrize("measure", ["f1", "accuracy", "ndcg", "matthews"])
 def test_decisions_are_at_least_as_good_as_a_plain_one(measure):
     truth, rng = rows_truth()
