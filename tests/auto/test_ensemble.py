@@ -192,13 +192,16 @@ def test_believed_member_takes_part_with_ten_rows_more():
     found = RowAverage.fit(answers, truth, names, biased=False, believed="g")
     assert 6 not in plain.chosen
     assert found.chosen == [*plain.chosen, 6]
-    # what says 1/2 of every row never gains: of 40 rows and 15 of belief it has 10 and a sixth of 5
-    share = found.weights[-1]
-    assert 10 / 55 < share < (10 + 5 / 6 + 40 / 6) / 55
+    assert found.weights[-1] > 10 / 55  # of 40 rows, 5 of equal belief and its own 10
     assert all(scaling.bias.tolist() == [0.0, 0.0] for scaling in found.scalings)
-    weights = mixture_weights(np.full((40, 2), 0.5), prior=5.0, believed=np.array([0.0, 10.0]))
-    # nothing tells them apart: a share w of the rows' weight goes where w is already
-    np.testing.assert_allclose(weights, [2.5 / 15, 12.5 / 15], atol=1e-5)
+
+
+def test_belief_in_a_member_counts_as_rows():
+    said = np.random.RandomState(1).uniform(0.05, 1.0, size=(30, 2))
+    grid = np.linspace(0.001, 0.999, 9999)
+    value = [np.log(said @ [w, 1 - w]).sum() + 2.5 * np.log(w) + 12.5 * np.log(1 - w) for w in grid]
+    found = mixture_weights(said, prior=5.0, believed=np.array([0.0, 10.0]))
+    assert found[0] == pytest.approx(grid[np.argmax(value)], abs=2e-4)
 
 
 @pytest.mark.parametrize("measure", ["f1", "accuracy", "ndcg", "matthews"])
