@@ -297,8 +297,8 @@ def _error(values: Any) -> float:
 _TOLD = ("family", "n_target", "n_source", "seed", "n_features")
 _NOTE = (
     "Errors on 1,500 new rows of the target. The best baseline is the best of the first three on "
-    "these rows, table by table, which flatters it. The rule was chosen on 67 tables of the same "
-    "families drawn before, none of them here."
+    "these rows, table by table, which flatters it. The rule was chosen on 67 tables of "
+    "such families, drawn by a first version of this file; none of them is here."
 )
 
 
