@@ -29,6 +29,8 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "transfer": (
         ("target-logistic", {}),
         ("equal-mass-logistic", {}),
+        ("union-logistic", {}),
+        ("source-prior", {}),
         ("target-only", {}),
         ("equal-mass", {}),
         ("union", {}),

@@ -125,6 +125,7 @@ OWN = {
     "groupwise.transfer.regression": "MedianEnsemble TrAdaBoostRegressor",
     "groupwise.transfer.rounds": "LastHalf",
     "groupwise.transfer.safe": "SafeTrAdaBoostClassifier",
+    "groupwise.transfer.source_prior": "Prior SourcePriorClassifier",
     "groupwise.transfer.target_selection": "TargetSelection",
     "groupwise.transfer.task": "SumEnsemble TaskTrAdaBoostClassifier",
     "groupwise.transfer.tradaboost": "TrAdaBoostClassifier",

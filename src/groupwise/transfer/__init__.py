@@ -7,6 +7,7 @@ from groupwise.transfer.model_selection import TargetKFold, TargetShuffleSplit
 from groupwise.transfer.multisource import MultiSourceTrAdaBoostClassifier
 from groupwise.transfer.regression import TrAdaBoostRegressor
 from groupwise.transfer.safe import SafeTrAdaBoostClassifier
+from groupwise.transfer.source_prior import Prior, SourcePriorClassifier
 from groupwise.transfer.target_selection import NegativeTransferWarning, TargetSelection
 from groupwise.transfer.task import TaskTrAdaBoostClassifier
 from groupwise.transfer.tradaboost import (
@@ -30,7 +31,9 @@ __all__ = [
     "NegativeTransferWarning",
     "PerfectTargetWarning",
     "PooledRows",
+    "Prior",
     "SafeTrAdaBoostClassifier",
+    "SourcePriorClassifier",
     "TargetKFold",
     "TargetOnly",
     "TargetSelection",

@@ -18,7 +18,7 @@ from groupwise.transfer.base import BaseTransferClassifier, class_weighted
 from groupwise.transfer.learners import Learner, UsesUnlabeled
 from groupwise.transfer.weighting import DensityRatio, PooledRows, Weighting, get_weighting
 
-__all__ = ["WeightedTransferClassifier"]
+__all__ = ["WeightedTransferClassifier", "refuse_missing_class"]
 
 
 class WeightedTransferClassifier(BaseTransferClassifier):
@@ -108,13 +108,7 @@ class WeightedTransferClassifier(BaseTransferClassifier):
         used = np.flatnonzero(weight_row)
         if len(used) < len(weight_row):
             data, weight_row = data.take(used), weight_row[used]
-        seen = np.unique(data.y_row)
-        if len(seen) < len(data.classes):
-            missing = data.classes[np.setdiff1d(np.arange(len(data.classes)), seen)[0]]
-            raise GroupDataError(
-                f"the rows of the target domain hold no class {show(missing)}, which the source "
-                "has; a fit to the target alone would never predict it"
-            )
+        refuse_missing_class(data)
         estimator, n_classes = self._base(), len(data.classes)
         if not isinstance(estimator, UsesUnlabeled):  # they have served the weighting
             data = replace(data, X_unlabeled=None)
@@ -138,3 +132,13 @@ class WeightedTransferClassifier(BaseTransferClassifier):
             return super()._answer_rows(rows, groups)
         score_row = self._score_rows(rows)
         return score_row, vote_shares(score_row)
+
+
+def refuse_missing_class(data: DomainRows) -> None:
+    """Refuse rows of the target alone that do not hold every class."""
+    missing = np.setdiff1d(np.arange(len(data.classes)), data.y_row)
+    if len(missing):
+        raise GroupDataError(
+            f"the rows of the target domain hold no class {show(data.classes[missing[0]])}, which "
+            "the source has; a fit to the target alone would never predict it"
+        )
