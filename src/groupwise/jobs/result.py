@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from groupwise.auto import Estimate
 from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.fold_result import FoldResult, Record, wilson_interval
@@ -105,11 +106,15 @@ class Result:
     methods : dict of str to list of FoldResult
     left_out : dict of str to str
         Methods that were not run, or failed, with the reason.
+    estimate : Estimate, default=None
+        Of the automatic choice, where it made the model. Its interval includes the luck of the
+        training set; those of single methods do not.
     """
 
     about: RunInfo
     methods: dict[str, list[FoldResult]]
     left_out: dict[str, str] = field(default_factory=dict)
+    estimate: Estimate | None = None
 
     @property
     def fitted(self) -> str | None:
@@ -162,10 +167,16 @@ class Result:
             low, high = mean - reach, mean + reach
         return mean, low, high
 
+    def score_with_interval(self, method: str) -> tuple[float, float, float]:
+        """The score of one method with its 95 % interval; of the automatic choice its estimate."""
+        if method == AUTO and self.estimate is not None:
+            return self.estimate.score, self.estimate.low, self.estimate.high
+        return self.mean_with_interval(method, self.unit_scores()[method])
+
     def summary(self, method: str) -> dict[str, Any]:
         """Score, interval and worst groups of one method, and the score of a constant answer."""
         values = self.unit_scores()[method].dropna()
-        score, low, high = self.mean_with_interval(method, values)
+        score, low, high = self.score_with_interval(method)
         worst = values.sort_values(kind="stable").head(5)
         simplest = self.baseline()
         return {
@@ -223,6 +234,8 @@ class Result:
         """Refuse what a file may say and no run does: codes of no class, lines too short."""
         if not self.methods or not is_of_type(self.left_out, dict[str, str]):
             raise ValueError("expected at least one method")
+        if self.estimate is not None and not is_of_type(asdict(self.estimate), dict[str, float]):
+            raise ValueError("expected the estimate in numbers")
         for folds in self.methods.values():
             if not folds:
                 raise ValueError("expected at least one fold of each method")
@@ -241,6 +254,8 @@ class Result:
             "methods": {k: [fold.to_dict() for fold in v] for k, v in self.methods.items()},
             "left_out": self.left_out,
         }
+        if self.estimate is not None:
+            content["estimate"] = asdict(self.estimate)
         return json.dumps(content, allow_nan=False)
 
     def save(self, path: str | Path) -> Path:
@@ -272,7 +287,12 @@ class Result:
                 method: [FoldResult.from_dict(fold) for fold in folds]
                 for method, folds in content["methods"].items()
             }
-            result = cls(RunInfo.from_dict(content["about"]), methods, content["left_out"])
+            result = cls(
+                RunInfo.from_dict(content["about"]),
+                methods,
+                content["left_out"],
+                Estimate(**content["estimate"]) if "estimate" in content else None,
+            )
             result._check()
             return result
         except (ValueError, LookupError, TypeError, AttributeError) as error:
