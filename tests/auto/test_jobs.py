@@ -81,6 +81,6 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     # one number with one interval for the model: on its card, and in its line of the board
     low, high = f"{estimate.low:.3f}", f"{estimate.high:.3f}"
     assert f'<span class="big">{estimate.score:.3f}</span>' in page
-    assert f'<span class="big">{low} – {high}</span>' in page
+    assert f'<span class="big">{low} \N{EN DASH} {high}</span>' in page
     assert f"<td>{low} to {high}</td>" in page
     assert "not of the luck of the training sets, but for that of auto." in page

@@ -16,7 +16,8 @@ from groupwise.auto import Estimate
 from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.fold_result import FoldResult, Record, wilson_interval
-from groupwise.jobs.supervision import Supervision, make_supervision
+from groupwise.jobs.groupings import supervision_from_dict
+from groupwise.jobs.supervision import Supervision
 from groupwise.methods import AUTO
 from groupwise.metrics import bootstrap_interval
 from groupwise.tables import ColumnUse, TableError
@@ -90,7 +91,7 @@ class RunInfo(Record):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         parts = {name: value for name, value in content.items() if name != "score"}
-        parts["supervision"] = make_supervision(**parts["supervision"])
+        parts["supervision"] = supervision_from_dict(parts["supervision"])
         parts["classes"] = tuple(parts["classes"])
         parts["columns"] = tuple(ColumnUse(**use) for use in parts["columns"])
         return cls(**parts)._of_right_types()
