@@ -149,6 +149,10 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
         return ColumnUse(name, "not used", "nested or mixed values")
     if (present.iloc[:100] == present.iloc[0]).all() and (present == present.iloc[0]).all():
         return ColumnUse(name, "not used", "one value only")
+    if kind == "category" and not _are_dates(present):
+        numbers = numbers_in_text(present)
+        if numbers.notna().all():  # judged as numbers are
+            kind, present = "number", numbers
     fractions = kind == "number" and not _is_whole(present)  # no id, no copy: need not be counted
     n_different = 0 if fractions else present.nunique()
     reason = None
