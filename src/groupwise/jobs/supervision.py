@@ -145,9 +145,10 @@ class Supervision:
         y_group = targets.y[targets.groups.first_rows]
         counts = np.bincount(y_group, minlength=len(targets.classes))
         if counts.min() < 2:
+            few = "one group only" if counts.min() else "no group"
             raise TableError(
-                f"class {targets.classes[int(counts.argmin())]!r} has {counts.min()} group(s); at "
-                "least two are needed to learn from one and be judged on another"
+                f"class {targets.classes[int(counts.argmin())]!r} has {few}; at least two are "
+                "needed to learn from one and be judged on another"
             )
         if targets.whole is not None:
             return _stratified_whole_folds(targets, y_group, n_splits, seed)

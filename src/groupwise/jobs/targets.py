@@ -31,6 +31,7 @@ __all__ = [
     "ids_of",
     "labels_of",
     "order_of",
+    "refuse_stray_blanks",
     "shares_of",
     "whole_of",
 ]
@@ -189,7 +190,21 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
                 "class (shares of classes go with `kind` proportions, one column per class)"
             )
         return numbers.astype(np.int64).astype(str)
+    refuse_stray_blanks(values, name, column)
     return values.astype(str).to_numpy(dtype=str)
+
+
+def refuse_stray_blanks(values: pd.Series, name: str, column: str) -> None:
+    """Refuse labels that are the same but for blanks before or after them."""
+    different = pd.Series(values.dropna().unique()).astype(str)
+    same = different[different.str.strip().duplicated(keep=False)].sort_values(
+        key=lambda s: s.str.strip()
+    )
+    if len(same):
+        one, other = same.iloc[:2]
+        raise TableError(
+            f"{name}: column {column!r} holds {one!r} and {other!r}, which differ by blanks only"
+        )
 
 
 # Who groups belong to, by the name of the column.
