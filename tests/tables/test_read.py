@@ -63,8 +63,9 @@ def write(people, folder, kind):
     return path
 
 
-KINDS = ["csv", "csv.gz", "csv.zst", "csv.lz4", "tsv", "tsv.bz2", "semicolon.csv", "parquet",
-         "utf16.csv", "feather", "arrow", "stream.arrow", "jsonl", "jsonl.gz", "parts", "unnamed"]  # fmt: skip
+KINDS = ["csv", "csv.gz", "csv.zst", "csv.lz4", "tsv", "tsv.bz2", "semicolon.csv",
+         "utf16.csv", "parquet", "feather", "arrow", "stream.arrow", "jsonl", "jsonl.gz", "parts",
+         "unnamed"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
