@@ -6,12 +6,14 @@ import pytest
 
 from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.race import InProcess
 from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.io import load_model, save_model
 from groupwise.methods import Method
 from groupwise.model_selection import WholeGroupKFold
+from tests.auto.conftest import cheap
 
 LINE = ["method", "params", "score", "low", "high", "difference", "loss", "seconds", "state"]
 
@@ -83,6 +85,33 @@ def test_all_failing_is_an_error_that_names_them(data, monkeypatch):
     monkeypatch.setattr(base, "first_candidates", lambda *_, **__: ([[broken]], {}))
     with pytest.raises(GroupDataError, match=r"no candidate could be fitted \(broken: Attr"):
         fit(data)
+
+
+@pytest.mark.parametrize("kind", ["majority", "presence", "proportions", "measure"])
+def test_the_estimate_is_of_the_members_that_were_fitted_in_time(data, kind, monkeypatch):
+    """All but one came too late: model and estimate are those of a race of that one."""
+    y = data.y if kind in ("majority", "presence") else np.asarray(data.y_row)
+    tiers, _ = cheap(kind)
+    refit = InProcess.refit
+
+    def only_the_last(self, entries):
+        found = refit(self, entries)
+        names = [entry.candidate.name for entry in entries]
+        return [m if n == max(names) else None for m, n in zip(found, names, strict=True)]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "first_candidates", lambda *_, **__: (tiers, {}))
+        patch.setattr(InProcess, "refit", only_the_last)
+        some = AutoGroupClassifier(kind, random_state=0).fit(data.X, y, groups=data.groups)
+    [member] = some.members_
+    alone = [candidate for tier in tiers for candidate in tier if candidate.name == member.name]
+    monkeypatch.setattr(base, "first_candidates", lambda *_, **__: ([alone], {}))
+    one = AutoGroupClassifier(kind, random_state=0).fit(data.X, y, groups=data.groups)
+    assert some.estimate_ == one.estimate_
+    for ask in ("predict_proba", "predict_groups_proba"):
+        said = [getattr(m, ask)(data.X, groups=data.groups) for m in (some, one)]
+        np.testing.assert_array_equal(*said)
+    np.testing.assert_array_equal(some.held_out_.score["auto"], one.held_out_.score["auto"])
 
 
 def test_missing_values_and_categories(data, cheap_candidates):

@@ -99,7 +99,8 @@ class AutoMixin:
                 members = runner.refit(choice.entries)
             finally:
                 runner.close()
-        self._ensemble, self.members_ = keep_members(choice, members)
+        choice, self.members_ = keep_members(kind, race, choice, members)
+        self._ensemble = choice.ensemble
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
         self.n_groups_used_ = problem.groups.n_groups

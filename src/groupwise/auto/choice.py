@@ -129,6 +129,11 @@ def choose(kind: Kind, race: Race) -> Choice:
     if not usable:
         reasons = "; ".join(f"{e.candidate.name}: {e.reason or e.state}" for e in race.entries)
         raise GroupDataError(f"no candidate could be fitted ({reasons})")
+    return _choose_among(kind, race, usable, n_folds)
+
+
+def _choose_among(kind: Kind, race: Race, usable: Sequence[Entry], n_folds: int) -> Choice:
+    """Choose among these, by what they said of the first folds."""
     truth = race.held_out.truth(n_folds)
     if n_folds == 1:  # its groups were all held out: halves of them learn and judge
         truth = replace(truth, fold_group=np.arange(truth.groups.n_groups) % 2)
@@ -166,26 +171,21 @@ def cross_fitted_answer(
     return found
 
 
-def keep_members(choice: Choice, members: Sequence[Member | None]) -> tuple[Ensemble, list[Member]]:
-    """The ensemble of the members that were fitted in time, and these."""
-    kept = [place for place, member in enumerate(members) if member is not None]
-    ensemble = choice.ensemble
-    if len(kept) < len(members):
-        ensemble = _with_members(ensemble, kept)
-    return ensemble, [member for member in members if member is not None]
+def keep_members(
+    kind: Kind, race: Race, choice: Choice, members: Sequence[Member | None]
+) -> tuple[Choice, list[Member]]:
+    """The choice among the members that were fitted in time, and these.
 
-
-def _with_members(ensemble: Any, kept: list[int]) -> Any:
-    """The ensemble of some of its members, by place; so for the average inside a decision."""
-    parts: dict[str, Any] = {"chosen": [ensemble.chosen[place] for place in kept]}
-    if hasattr(ensemble, "scalings"):
-        parts["scalings"] = [ensemble.scalings[place] for place in kept]
-    if hasattr(ensemble, "weights"):
-        weights = ensemble.weights[kept]
-        parts["weights"] = weights / weights.sum()
-    if getattr(ensemble, "average", None) is not None:
-        parts["average"] = _with_members(ensemble.average, kept)
-    return replace(ensemble, **parts)
+    Where some were not, the others are scaled, averaged and judged anew: the estimate is that of
+    the model that there is.
+    """
+    fitted = [member for member in members if member is not None]
+    if len(fitted) == len(members):
+        return choice, fitted
+    in_time = zip(choice.entries, members, strict=True)
+    left = [entry for entry, member in in_time if member is not None]
+    again = _choose_among(kind, race, left, choice.n_folds)
+    return again, [fitted[place] for place in again.ensemble.chosen]
 
 
 def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dict[str, Any]]:
