@@ -19,12 +19,14 @@ from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
 from groupwise.inputs.labels import refuse_missing
 from groupwise.tables import TableError
+from groupwise.tables.cells import numbers_in_text
 from groupwise.tables.columns import column_kind, suggestion
 
 __all__ = [
     "GroupingTargets",
     "Targets",
     "about_columns",
+    "amounts_of",
     "class_codes",
     "coarser_ids",
     "get_column",
@@ -312,15 +314,17 @@ def shares_of(
     frame: pd.DataFrame, columns: tuple[str, ...], name: str, groups: Groups
 ) -> NDArray[np.float64]:
     """Shares of the classes, from one count or share column per class, on each row."""
-    table = pd.DataFrame({column: _amounts(frame, column, name) for column in columns})
+    table = pd.DataFrame({column: amounts_of(frame, column, name) for column in columns})
     with about_columns(name, *columns):
         return groups.spread(class_shares(table, groups)[0])
 
 
-def _amounts(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+def amounts_of(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+    """Counts or shares; as they are where they cannot be read as numbers."""
     values = get_column(frame, column, name, "label")
     if column_kind(values) != "number":
-        return values
+        numbers = numbers_in_text(values)
+        return values if (numbers.isna() & values.notna()).any() else numbers
     return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
 
 

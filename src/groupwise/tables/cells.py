@@ -25,7 +25,7 @@ def numbers_in_text(values: pd.Series) -> pd.Series:
 
     A comma is the decimal mark where every text is a whole number or has one comma, unless all of
     them could have it as a mark of thousands. Where a text has both marks, the first is that of
-    thousands. A percent sign after every text is left out.
+    thousands. Of a currency that every text has its sign is left out; a percent is a hundredth.
 
     Examples
     --------
@@ -38,11 +38,15 @@ def numbers_in_text(values: pd.Series) -> pd.Series:
     """
     different = pd.Series(values.dropna().unique())
     texts = different.astype(str)
-    if texts.str.endswith("%").all():
-        texts = texts.str.removesuffix("%")
+    in_percent = bool(texts.str.endswith("%").all())
+    for sign in "%$€£¥":
+        if texts.str.count(re.escape(sign)).eq(1).all():
+            texts = texts.str.replace(sign, "", regex=False).str.strip()
     numbers = pd.to_numeric(texts, errors="coerce")
     if numbers.isna().any():
         numbers = pd.to_numeric(_with_points(texts), errors="coerce")
+    if in_percent:
+        numbers = numbers / 100.0
     return values.map(dict(zip(different, numbers.to_numpy(float), strict=True))).astype(float)
 
 
