@@ -7,6 +7,7 @@ import pytest
 from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.race import InProcess
+from groupwise.auto.scaling import mean_interval
 from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
@@ -134,6 +135,22 @@ def test_whole_users_stay_together(data, cheap_candidates):
     cv = Spy(2, stratify=False, random_state=0)
     AutoGroupClassifier(cv=cv).fit(data.X, data.y, groups=data.groups, keep_whole=user)
     assert seen == [7]
+
+
+def test_the_interval_is_as_wide_as_users_differ(data, cheap_candidates):
+    """Copies of a group in one user add nothing to what is known."""
+    X, y, groups = (
+        np.tile(part, (3, 1)[: np.ndim(part)]) for part in (data.X, data.y, data.groups)
+    )
+    copy = groups + 1000 * np.repeat(np.arange(3), len(data.X))
+    whole = AutoGroupClassifier(random_state=0).fit(X, y, groups=copy, keep_whole=groups)
+    score, user = whole.held_out_.score["auto"], np.unique(copy)[whole.held_out_.group] % 1000
+    single = pd.Series(score).groupby(user).mean().to_numpy()
+    assert len(single) * 3 == len(score) and set(single) == {0.0, 1.0}
+    luck = 1 + 5 / 4
+    expected = mean_interval(single, inflation=luck * len(single) / (len(single) - 1))
+    found = whole.estimate_.score, whole.estimate_.low, whole.estimate_.high
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["presence", "proportions", "measure"])

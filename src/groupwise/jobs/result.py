@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from groupwise.auto import Estimate
+from groupwise.auto.scaling import design_effect
 from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.fold_result import FoldResult, Record, wilson_interval
@@ -97,6 +98,17 @@ class RunInfo(Record):
         return cls(**parts)._of_right_types()
 
 
+def _drawn_interval(
+    values: pd.Series, weights: pd.Series | None, whole: pd.Series | None
+) -> tuple[float, float, int]:
+    """A bootstrap over groups, or over those they belong to, and of how many."""
+    if whole is not None:
+        counts = pd.Series(1.0, index=values.index) if weights is None else weights
+        weights = counts.groupby(whole).sum()
+        values = (values * counts).groupby(whole).sum() / weights
+    return *bootstrap_interval(values, weight_group=weights), len(values)
+
+
 @dataclass(frozen=True)
 class Result:
     """Held-out predictions of each method, fold by fold, and how to repeat them.
@@ -153,20 +165,34 @@ class Result:
             Of its groups, indexed as in :meth:`unit_scores`; NaN leaves a group out.
         """
         counted = values.dropna()
-        units = [fold.units for fold in self.methods[method]]
-        weights = None
-        if self.about.supervision.counts_rows:
-            sizes = [size for unit in units for size in unit.size]
-            names = [name for unit in units for name in unit.name]
-            weights = pd.Series(sizes, index=names).reindex(counted.index)
+        weights, whole = self._weights(method, counted), self._whole(method, counted)
         mean = float(np.average(counted, weights=weights))
         if counted.isin([0.0, 1.0]).all():  # so many of so many right
-            return mean, *wilson_interval(mean, len(counted))
-        low, high = bootstrap_interval(counted, weight_group=weights)
+            together = 1.0 if whole is None else design_effect(counted.to_numpy(), whole.to_numpy())
+            return mean, *wilson_interval(mean, len(counted) / together)
+        low, high, n = _drawn_interval(counted, weights, whole)
         if high - low < _NO_WIDTH:  # all alike: the next group may be another
-            reach = 1.0 - 0.025 ** (1.0 / len(counted))
+            reach = 1.0 - 0.025 ** (1.0 / n)
             low, high = mean - reach, mean + reach
         return mean, low, high
+
+    def _weights(self, method: str, values: pd.Series) -> pd.Series | None:
+        """How much each group counts: its rows, or all alike."""
+        if not self.about.supervision.counts_rows:
+            return None
+        units = [fold.units for fold in self.methods[method]]
+        sizes = [size for unit in units for size in unit.size]
+        names = [name for unit in units for name in unit.name]
+        return pd.Series(sizes, index=names).reindex(values.index)
+
+    def _whole(self, method: str, values: pd.Series) -> pd.Series | None:
+        """The coarser id of each group, where folds divide none."""
+        units = [fold.units for fold in self.methods[method]]
+        if any(unit.whole is None for unit in units):
+            return None
+        ids = [whole for unit in units for whole in unit.whole or ()]
+        names = [name for unit in units for name in unit.name]
+        return pd.Series(ids, index=names).reindex(values.index)
 
     def score_with_interval(self, method: str) -> tuple[float, float, float]:
         """The score of one method with its 95 % interval; of the automatic choice its estimate."""
@@ -198,13 +224,8 @@ class Result:
         if (difference == 0).all():  # no pair differs; the next may
             reach = 1.0 - 0.025 ** (1.0 / max(1, len(difference)))
             return 0.0, -reach, reach
-        units = [fold.units for fold in self.methods[method]]
-        weights = None
-        if self.about.supervision.counts_rows:
-            sizes = [size for unit in units for size in unit.size]
-            names = [name for unit in units for name in unit.name]
-            weights = pd.Series(sizes, index=names).reindex(difference.index)
-        low, high = bootstrap_interval(difference, weight_group=weights)
+        weights, whole = self._weights(method, difference), self._whole(method, difference)
+        low, high, _ = _drawn_interval(difference, weights, whole)
         return float(np.average(difference, weights=weights)), low, high
 
     def importance(self, method: str) -> pd.DataFrame | None:
