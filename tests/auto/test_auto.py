@@ -139,9 +139,7 @@ def test_whole_users_stay_together(data, cheap_candidates):
 
 def test_the_interval_is_as_wide_as_users_differ(data, cheap_candidates):
     """Copies of a group in one user add nothing to what is known."""
-    X, y, groups = (
-        np.tile(part, (3, 1)[: np.ndim(part)]) for part in (data.X, data.y, data.groups)
-    )
+    X, y, groups = np.tile(data.X, (3, 1)), np.tile(data.y, 3), np.tile(data.groups, 3)
     copy = groups + 1000 * np.repeat(np.arange(3), len(data.X))
     whole = AutoGroupClassifier(random_state=0).fit(X, y, groups=copy, keep_whole=groups)
     score, user = whole.held_out_.score["auto"], np.unique(copy)[whole.held_out_.group] % 1000

@@ -11,7 +11,8 @@ __all__ = ["leaderboard"]
 def leaderboard(result: Result) -> pd.DataFrame:
     """One line per method, the best first.
 
-    Scores of groups that are right or wrong have Wilson's interval, others a bootstrap over groups.
+    Scores of groups that are right or wrong have Wilson's interval, others a bootstrap over groups;
+    where users are kept whole, both are over users.
     Every method met the same folds, so a difference is taken group by group: its interval is a
     bootstrap over groups of the paired differences to the first method. The intervals speak of new
     groups like these; they do not speak of the luck of the training sets, but for that of the
