@@ -83,4 +83,7 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     assert f'<span class="big">{estimate.score:.3f}</span>' in page
     assert f'<span class="big">{low} \N{EN DASH} {high}</span>' in page
     assert f"<td>{low} to {high}</td>" in page
-    assert "not of the luck of the training sets, but for that of auto." in page
+    assert "not of the luck of the training sets; only that of auto includes it." in page
+    if not supervision.right_or_wrong:  # what is said of single groups is said of the model
+        worst = scores["auto"].dropna()
+        assert f"under auto; the worst is {worst.idxmin()} with {worst.min():.2f}." in page
