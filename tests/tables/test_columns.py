@@ -68,6 +68,8 @@ def test_features(values, use):
         ("x", GROUP, "same as the group"),
         ("x", np.repeat(RNG.permutation(12), 5), "same as the group"),
         ("x", np.where(LABEL == "a", 0, 1), "same as the label"),
+        ("x", np.where(LABEL == "a", 0.25, 0.75), "same as the label"),
+        ("x", LABEL == "a", "same as the label"),
     ],
 )
 def test_never_features_by_accident(name, values, why):

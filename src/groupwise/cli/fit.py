@@ -269,7 +269,8 @@ def _tell(
     if result.estimate is not None:
         print_board(console, result)
         members = _members(model)
-        console.print(f"{AUTO}: the best few, averaged: {', '.join(members)}")
+        what = "the best few, averaged" if len(members) > 1 else "one alone"
+        console.print(f"{AUTO}: {what}: {', '.join(members)}")
         partly = [name for name, n in members.items() if n < result.about.n_groups]
         if partly:
             console.print(f"fitted to a sample of the groups: {', '.join(partly)}")
