@@ -1,9 +1,12 @@
 """The automatic choice on a table: what the command line does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from groupwise.auto import Estimate
 from groupwise.io import load_model, save_model
 from groupwise.jobs import Job, Result, fit_auto, make_supervision
 from groupwise.report import render
@@ -46,7 +49,8 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     monkeypatch.setattr(Job, "fit", fit_here)
     model, result = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=2)
     estimate = result.estimate
-    assert estimate == model.estimator.estimate_
+    whole = model.estimator.estimate_
+    assert estimate == replace(whole, high=min(whole.high, 1.0))  # no score is above 1
     scores = result.unit_scores()
     assert "auto" in scores and len(scores) > 1
     judged = job.targets.take(supervision.judged_rows(job.targets)).groups
@@ -87,3 +91,23 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     if not supervision.right_or_wrong:  # what is said of single groups is said of the model
         worst = scores["auto"].dropna()
         assert f"under auto; the worst is {worst.idxmin()} with {worst.min():.2f}." in page
+
+
+def test_of_one_held_out_group_nothing_is_known_and_the_model_is_written(
+    table, cheap_candidates, monkeypatch, tmp_path
+):
+    fit = Job.fit
+
+    def fit_here(self, method, params, *rows):
+        alone = {"time_limit": None, "n_jobs": 1} if method.name == "auto" else {}
+        model = fit(self, method, params | alone, *rows)
+        if method.name == "auto":
+            model.estimator.estimate_ = Estimate(0.7, -np.inf, np.inf)
+        return model
+
+    monkeypatch.setattr(Job, "fit", fit_here)
+    known = make_supervision("proportions", group="group", label="row")
+    job = Job.from_table(table, known, wanted=["x"])
+    model, result = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=1)
+    assert result.estimate == Estimate(0.7, -1.0, 1.0)
+    load_model(save_model(model, tmp_path / "m.skops", result=result.to_json()))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.auto import AutoGroupClassifier, HeldOutGroups
+from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
 from groupwise.auto.candidates import Candidate
 from groupwise.jobs.evaluate import (
     constant_scores,
@@ -76,7 +76,12 @@ def fit_auto(
         ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
-    return model, Result(about, methods, left_out, fitted.estimate_)
+    return model, Result(about, methods, left_out, _finite(fitted.estimate_))
+
+
+def _finite(estimate: Estimate) -> Estimate:
+    """The estimate, with all that a score can be where one group says nothing of others."""
+    return replace(estimate, low=max(estimate.low, -1.0), high=min(estimate.high, 1.0))
 
 
 def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:

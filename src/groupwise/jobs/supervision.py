@@ -367,7 +367,8 @@ class Transfer(Supervision):
         else:
             domains = ids_of(frame, self.domain, name, "domain").astype(str)
         if not (domains == self.target_domain).any():
-            found = ", ".join(map(repr, np.unique(domains)[:8].tolist()))
+            there = np.unique(domains).tolist()
+            found = ", ".join(map(repr, there[:8])) + (", ..." if len(there) > 8 else "")
             raise TableError(
                 f"{name}: column {self.domain!r} never holds {self.target_domain!r} "
                 f"(`target_domain`); it holds {found}"
