@@ -198,6 +198,8 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
 
 def refuse_stray_blanks(values: pd.Series, name: str, column: str) -> None:
     """Refuse labels that are the same but for blanks before or after them."""
+    if column_kind(values) != "category":
+        return
     different = pd.Series(values.dropna().unique()).astype(str)
     same = different[different.str.strip().duplicated(keep=False)].sort_values(
         key=lambda s: s.str.strip()
@@ -322,9 +324,12 @@ def shares_of(
 def amounts_of(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
     """Counts or shares; as they are where they cannot be read as numbers."""
     values = get_column(frame, column, name, "label")
-    if column_kind(values) != "number":
+    kind = column_kind(values)
+    if kind == "category":
         numbers = numbers_in_text(values)
         return values if (numbers.isna() & values.notna()).any() else numbers
+    if kind != "number":
+        return values
     return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
 
 
