@@ -7,7 +7,7 @@ import pytest
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
-from groupwise.jobs import make_supervision
+from groupwise.jobs import JobOptions, make_supervision
 from groupwise.jobs.reports import reports_of
 from groupwise.jobs.targets import labels_of, shares_of
 from groupwise.proportions import KNNAOCClassifier
@@ -114,3 +114,10 @@ def test_labels_that_differ_in_a_group_are_told_with_a_way_out():
     expected = r"t\.csv: column 'kind' must be the same .* 'b' .*; if rows have labels of their own"
     with pytest.raises(TableError, match=expected):
         supervision.targets_in(frame, "t.csv")
+
+
+@pytest.mark.parametrize("kind", [None, "majority", "proportions", "measure"])
+def test_nested_labels_are_refused_by_name(kind):
+    frame = pd.DataFrame({"g": list("aabb"), "x": range(4), "y": [[1], [2]] * 2})
+    with pytest.raises(TableError, match=r"column 'y' .`label`. holds nested or mixed values"):
+        JobOptions(table=frame, group="g", label="y", kind=kind).job()

@@ -16,8 +16,8 @@ from groupwise.jobs.targets import (
     Targets,
     about_columns,
     class_codes,
-    get_column,
     ids_of,
+    label_column,
     labels_of,
     shares_of,
 )
@@ -120,7 +120,7 @@ class Supervision:
         TableError
             If no row has one, or some rows of a group have and others have not.
         """
-        columns = [get_column(frame, column, name, "label") for column in self.label]
+        columns = [label_column(frame, column, name) for column in self.label]
         labelled = ~np.logical_and.reduce([values.isna().to_numpy() for values in columns])
         if not labelled.any():
             raise TableError(

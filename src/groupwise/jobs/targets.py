@@ -31,6 +31,7 @@ __all__ = [
     "coarser_ids",
     "get_column",
     "ids_of",
+    "label_column",
     "labels_of",
     "order_of",
     "refuse_stray_blanks",
@@ -159,6 +160,14 @@ def get_column(frame: pd.DataFrame, column: str, name: str, argument: str) -> pd
     return frame[column]
 
 
+def label_column(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+    """The column of labels, of single values."""
+    values = get_column(frame, column, name, "label")
+    if column_kind(values) == "nested":
+        raise TableError(f"{name}: column {column!r} (`label`) holds nested or mixed values")
+    return values
+
+
 def ids_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArray[Any]:
     """Ids of groups or domains as text (or whole numbers), none missing."""
     values = get_column(frame, column, name, argument)
@@ -177,12 +186,12 @@ def ids_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArra
 
 def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> NDArray[Any]:
     """Labels of classes as text, none missing."""
-    values = get_column(frame, column, name, "label")
+    values = label_column(frame, column, name)
     with about_columns(name, column):
         refuse_missing(values.to_numpy(), groups)
     kind = column_kind(values)
-    if kind in ("date", "nested"):
-        raise TableError(f"{name}: column {column!r} holds {kind} values, not labels")
+    if kind == "date":
+        raise TableError(f"{name}: column {column!r} holds date values, not labels")
     if kind == "number" and not pd.api.types.is_bool_dtype(values.dtype):
         numbers = values.to_numpy(dtype=float)
         if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
