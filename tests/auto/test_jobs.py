@@ -1,9 +1,12 @@
 """The automatic choice on a table: what the command line does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from groupwise.auto import Estimate
 from groupwise.io import load_model, save_model
 from groupwise.jobs import Job, Result, fit_auto, make_supervision
 from groupwise.report import render
@@ -44,7 +47,10 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
         return fit(method, params | alone, *rows)
 
     monkeypatch.setattr(Job, "fit", fit_here)
-    model, result, estimate = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=2)
+    model, result = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=2)
+    estimate = result.estimate
+    whole = model.estimator.estimate_
+    assert estimate == replace(whole, high=min(whole.high, 1.0))  # no score is above 1
     scores = result.unit_scores()
     assert "auto" in scores and len(scores) > 1
     judged = job.targets.take(supervision.judged_rows(job.targets)).groups
@@ -72,5 +78,36 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     falls = [result.importance(name) for name in result.methods if name != "auto"]
     [importance] = [fall for fall in falls if fall is not None]
     assert set(importance.index) == {"x", "z", "colour"}
-    page = render(Result.from_json(result.to_json(), "result"))
+    stored = Result.from_json(result.to_json(), "result")
+    assert stored.estimate == estimate
+    page = render(stored)
     assert "auto" in page and "What the score hangs on" in page
+    # one number with one interval for the model: on its card, and in its line of the board
+    low, high = f"{estimate.low:.3f}", f"{estimate.high:.3f}"
+    assert f'<span class="big">{estimate.score:.3f}</span>' in page
+    assert f'<span class="big">{low} \N{EN DASH} {high}</span>' in page
+    assert f"<td>{low} to {high}</td>" in page
+    assert "not of the luck of the training sets; only that of auto includes it." in page
+    if not supervision.right_or_wrong:  # what is said of single groups is said of the model
+        worst = scores["auto"].dropna()
+        assert f"under auto; the worst is {worst.idxmin()} with {worst.min():.2f}." in page
+
+
+def test_of_one_held_out_group_nothing_is_known_and_the_model_is_written(
+    table, cheap_candidates, monkeypatch, tmp_path
+):
+    fit = Job.fit
+
+    def fit_here(self, method, params, *rows):
+        alone = {"time_limit": None, "n_jobs": 1} if method.name == "auto" else {}
+        model = fit(self, method, params | alone, *rows)
+        if method.name == "auto":
+            model.estimator.estimate_ = Estimate(0.7, -np.inf, np.inf)
+        return model
+
+    monkeypatch.setattr(Job, "fit", fit_here)
+    known = make_supervision("proportions", group="group", label="row")
+    job = Job.from_table(table, known, wanted=["x"])
+    model, result = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=1)
+    assert result.estimate == Estimate(0.7, -1.0, 1.0)
+    load_model(save_model(model, tmp_path / "m.skops", result=result.to_json()))

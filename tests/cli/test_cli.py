@@ -8,9 +8,11 @@ import pytest
 
 import groupwise
 from groupwise.cli.commands import COMMANDS, EXIT_CODES, load_command
+from groupwise.cli.console import Console, _print_columns, print_score
 from groupwise.cli.demo import digit_sessions
 from groupwise.cli.options import parse_params
 from groupwise.io import load_model
+from groupwise.tables import ColumnUse
 
 
 def example(name):
@@ -257,7 +259,12 @@ def test_promises_reasons_and_doubts(fitted, run, tmp_path):
     assert rows[0].endswith("weight,share,why") and re.search(r"\w [+-]0\.\d", rows[1])
     listed = run("doubts", table, *options, "--n", 2, "-o", tmp_path / "doubts.csv")
     assert listed.exit_code == 0, listed.output
-    assert "labels are probably wrong" in listed.output
+    assert "labels are probably wrong; the least believed come first" in listed.output
+    table_of_doubts = pd.read_csv(tmp_path / "doubts.csv", dtype=str)
+    for line in table_of_doubts.head(2).itertuples():
+        said = f"  {line.group}: {line.given} has probability {float(line.proba):.2f}"
+        said += f"; rather {line.suggested}" if line.issue == "True" else ""
+        assert f"{said}\n" in listed.output
     assert len((tmp_path / "doubts.csv").read_text().splitlines()) == 17
     assert run("fit", table, *options, "--coverage", 2, "-o", model).exit_code == 2
 
@@ -370,3 +377,18 @@ def test_an_option_that_takes_one_value_is_not_given_two(run):
     found = run("describe", "t.csv", "-g", "user", "--group", "precinct", "-l", "kind")
     assert found.exit_code == 2
     assert "--group is given more than once" in plain(found.stderr)
+
+
+@pytest.mark.parametrize(("n_wrong", "line"), [(1, "g0"), (5, "g0, g1, g2, g3, g4, ...")])
+def test_dots_stand_for_more_that_are_wrong(n_wrong, line, capsys):
+    worst = {f"g{k}": float(k >= n_wrong) for k in range(5)}
+    summary = {"score": 0.9, "low": 0.8, "high": 1.0, "score_name": "s", "baseline": None}
+    print_score(Console(), summary | {"worst": worst, "n_groups": 30}, "groups")
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrong:       {line}"
+
+
+def test_names_whose_ends_cannot_be_seen_are_in_quotes(capsys):
+    uses = [ColumnUse("x", "number", ""), ColumnUse(" y ", "number", "")]
+    _print_columns(Console(), [*uses, ColumnUse("", "not used", "it numbers the rows")])
+    told = capsys.readouterr().out
+    assert "x, ' y '\n" in told and "not used:   '' (it numbers the rows)" in told

@@ -84,7 +84,7 @@ class AutoMixin:
             measure=measure,
         )
         problem = self._affordable(kind, problem, tiers[0], seed, started)
-        splits = kind.splits(problem, self.cv, seed)
+        splits, whole = kind.splits(problem, self.cv, seed), problem.whole_of_groups()
         with fold_tables(problem, splits) as tables:
             problem = tables.problem  # the same, not in memory
             runner = self._runner(kind, tables, tiers, seed, started)
@@ -95,11 +95,12 @@ class AutoMixin:
                     race.runner = InProcess(kind, tables, seed, None)
                     race.entries = race.entries[1:]
                     race.run_tier(tiers[0][:1])
-                choice = choose(kind, race)
+                choice = choose(kind, race, whole)
                 members = runner.refit(choice.entries)
             finally:
                 runner.close()
-        self._ensemble, self.members_ = keep_members(choice, members)
+        choice, self.members_ = keep_members(kind, race, whole, choice, members)
+        self._ensemble = choice.ensemble
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
         self.n_groups_used_ = problem.groups.n_groups

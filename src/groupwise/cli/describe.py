@@ -10,7 +10,7 @@ from groupwise.cli import options
 from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.groups import Groups, show
 from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
-from groupwise.jobs.targets import get_column, ids_of
+from groupwise.jobs.targets import ids_of, label_column
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse
 
@@ -56,7 +56,7 @@ def _describe(
     roles = ({group: "group"} if group else {}) | dict.fromkeys(labels, "label")
     roles |= {domain: "domain"} if domain else {}
     for column in labels:
-        get_column(frame, column, table.name, "label")
+        label_column(frame, column, table.name)
     groups = None if group is None else Groups(ids_of(frame, group, table.name, "group"))
     same = {} if groups is None else {"group": groups.codes}
     uses = choose_features(frame, roles, name=table.name, same_as=same)
