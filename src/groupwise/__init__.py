@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from groupwise.boosting import HistTrees
     from groupwise.gbdt import GroupBoostClassifier, GroupBoostRegressor
     from groupwise.groups import Groupings, Groups
+    from groupwise.incontext import InContextClassifier
     from groupwise.io import load_model, save_model
     from groupwise.majority import (
         GroupStatisticsClassifier,
@@ -78,6 +79,7 @@ __all__ = [
     "Groupings",
     "Groups",
     "HistTrees",
+    "InContextClassifier",
     "LPBoostClassifier",
     "ManifoldAOCClassifier",
     "ManifoldAOCClassifierCV",
@@ -139,6 +141,7 @@ _HOMES = {
     "Groupings": "groups",
     "Groups": "groups",
     "HistTrees": "boosting",
+    "InContextClassifier": "incontext",
     "LPBoostClassifier": "presence",
     "ManifoldAOCClassifier": "proportions",
     "ManifoldAOCClassifierCV": "proportions",
