@@ -154,8 +154,8 @@ def learn_preparation(
     """The preparation of a table for an estimator, and what it makes of the table."""
     encoders = fit_texts(X, texts)
     table = encode_texts(X, texts, encoders)
-    columns = fit_preparation(table, numbers, categories, estimator, text_columns(encoders))
-    prepared = prepare(table, categories, columns)
+    texts_made = text_columns(encoders)
+    columns, prepared = fit_preparation(table, numbers, categories, estimator, texts_made)
     return Preparation(columns, categories, texts, encoders), prepared
 
 
@@ -224,8 +224,8 @@ def fit_preparation(
     categories: Columns,
     estimator: BaseEstimator,
     texts: Columns = (),
-) -> ColumnTransformer | None:
-    """Learn what makes numbers of the features, where the estimator needs that.
+) -> tuple[ColumnTransformer | None, Prepared]:
+    """Learn what makes numbers of the features, where the estimator needs that, and make them.
 
     One that takes missing values (trees) gets the table: numbers as they are, and categories, which
     it splits on or spreads out itself. So does any estimator a sparse matrix. Any other gets
@@ -246,20 +246,23 @@ def fit_preparation(
     -------
     preparation : ColumnTransformer or None
         ``None``: the estimator takes the table.
+    prepared : {array, sparse matrix, DataFrame}
+        What :func:`prepare` makes of ``X``.
     """
     if not needs_preparation(X, estimator):
-        return None
+        return None, prepare(X, categories, None)
     steps: list[Any] = [
         ("numbers", _filled_and_scaled(), list(numbers)),
         ("categories", _one_column_each(), list(categories)),
         ("texts", "passthrough", list(texts)),
     ]
     used = [step for step in steps if step[2]]
-    fitted = ColumnTransformer(used, sparse_threshold=0.0).fit(X)
+    fitted = ColumnTransformer(used, sparse_threshold=0.0)
+    prepared = fitted.fit_transform(X)
     for _, step, _ in (*fitted.transformers, *fitted.transformers_):
         if isinstance(step, Pipeline):  # by its name: a model file holds no function
             step[0].set_params(strategy="median")
-    return fitted
+    return fitted, prepared
 
 
 def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | None) -> Prepared:

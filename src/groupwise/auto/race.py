@@ -238,11 +238,14 @@ class InProcess:
 
     def close(self) -> None:
         """Let the rows of the last fold go."""
-        self._current = None
+        if self._current is not None:
+            self._current = None
+            self._tables.give_back()
 
     def _fold(self, number: int) -> Fold:
         if self._current is None or self._current[0] != number:
             self._current = number, Fold(self._kind, self._tables, number, self._seed)
+            self._tables.keep_only([number])
         return self._current[1]
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:

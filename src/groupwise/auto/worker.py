@@ -20,7 +20,7 @@ from typing import IO, Any, NoReturn
 
 import joblib
 
-from groupwise.auto.members import Fold, Trainer, one_thread
+from groupwise.auto.members import Fold, one_thread
 from groupwise.auto.race import Store
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write, write_text
@@ -82,8 +82,9 @@ def _become_worker(job: Path, number: int, shared: Any) -> NoReturn:
         with beside(job, "errors", number).open("wb") as errors:
             os.dup2(errors.fileno(), 2)
         write_text(beside(job, "ready", number), str(os.getpid()))
-        with beside(job, "pipe", number).open("rb") as tasks:
-            work(tasks, *shared)
+        # never closed: that would wait for the thread that reads it
+        tasks = os.fdopen(os.open(beside(job, "pipe", number), os.O_RDONLY), "rb")
+        work(tasks, *shared)
     except BaseException:  # whatever it was: this is not the process that it was forked from
         sys.excepthook(*sys.exc_info())
     finally:
@@ -96,7 +97,7 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
     tasks: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(stream, tasks), daemon=True).start()
     number: int | None = -1
-    fitted: Any = None  # what has been prepared for the fold of the last task
+    fitted: Any = None  # what fits to the rows of the last task's fold
     with share_kernels(_SHARED), share_bins(), one_thread():
         while True:
             candidate, fold, model_file = tasks.get()
@@ -104,19 +105,13 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
                 tables.make(fold)
                 continue
             if fold != number:
-                number, fitted = fold, _on(fold, kind, tables, seed)
+                number, fitted = fold, Fold(kind, tables, fold, seed)
             if fold is None:
                 with atomic_write(model_file) as part:
                     joblib.dump(fitted.fit(candidate), part)
             else:
                 store.put(candidate, fold, fitted.answer(candidate))
-
-
-def _on(fold: int | None, kind: Any, tables: Any, seed: int) -> Any:
-    """What fits candidates to the training rows of a fold, or to all rows."""
-    if fold is None:
-        return Trainer(kind, tables.problem, seed)
-    return Fold(kind, tables, fold, seed)
+            tables.give_back()
 
 
 def _listen(stream: IO[bytes], tasks: "queue.Queue[Any]") -> None:

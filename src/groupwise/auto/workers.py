@@ -185,6 +185,7 @@ class Workers:
             number, task = min(every, key=rank)
             lists[number].remove(task)
             process.ask((task[0].candidate, task[1], None), self._path(task))
+            self._tables.keep_only([other.fold for other in self._processes])
 
     def _prepare(self, folds: set[int]) -> None:
         """Have the rows of these folds prepared; of the next ones too, where a process is free."""
