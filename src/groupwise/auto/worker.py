@@ -1,4 +1,4 @@
-"""Processes that fit candidates for a race: ``python -m groupwise.auto.worker JOB NUMBER``.
+"""Processes that fit candidates for a race; :mod:`groupwise.auto.processes` starts them.
 
 A worker's tasks come as pickles on its standard input; each leaves one file. When the input ends,
 whatever is being done, the process does too. One with a negative number is no worker: it loads what
@@ -15,6 +15,7 @@ import select
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -74,6 +75,7 @@ def _load(job: Path) -> Any:
         torch = sys.modules["torch"]
         torch.optim.SGD([torch.zeros(1, requires_grad=True)])
     gc.freeze()  # what is never collected stays shared
+    gc.enable()
     return shared
 
 
@@ -98,7 +100,7 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
     threading.Thread(target=_listen, args=(stream, tasks), daemon=True).start()
     number: int | None = -1
     fitted: Any = None  # what fits to the rows of the last task's fold
-    with share_kernels(_SHARED), share_bins(), one_thread():
+    with share_kernels(_SHARED), one_thread(), ExitStack() as of_fold:
         while True:
             candidate, fold, model_file = tasks.get()
             if candidate is None:
@@ -106,8 +108,10 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
                 continue
             if fold != number:
                 number, fitted = fold, Fold(kind, tables, fold, seed)
+                of_fold.close()  # of large tables, bins of other folds would fill the memory
+                of_fold.enter_context(share_bins())
             if fold is None:
-                with atomic_write(model_file) as part:
+                with atomic_write(model_file, sync=False) as part:
                     joblib.dump(fitted.fit(candidate), part)
             else:
                 store.put(candidate, fold, fitted.answer(candidate))
@@ -122,14 +126,11 @@ def _listen(stream: IO[bytes], tasks: "queue.Queue[Any]") -> None:
             os._exit(0)
 
 
-def main(job: Path, number: int) -> None:
-    """Start workers, or be one."""
+def main() -> None:
+    """Start workers, or be one, as the command line says: a job and a number."""
+    job, number = Path(sys.argv[1]), int(sys.argv[2])
     if number < 0:
         start_workers(job)
     shared = _load(job)
     write_text(beside(job, "ready", number), str(os.getpid()))
     work(sys.stdin.buffer, *shared)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -196,8 +196,8 @@ class Workers:
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
     def _help_at_the_start(self, waiting: list[Task]) -> bool:
-        """Run a baseline here as long as no process has started, which takes seconds."""
-        if any(process.is_ready() for process in self._processes):
+        """Run a baseline here as long as no process has begun one: a start takes seconds."""
+        if any(process.doing is not None for process in self._processes):
             self._here.close()
             return False
         if not waiting or not waiting[0][0].candidate.is_baseline:
