@@ -260,7 +260,7 @@ def fit_preparation(
     fitted = ColumnTransformer(used, sparse_threshold=0.0)
     prepared = fitted.fit_transform(X)
     for _, step, _ in (*fitted.transformers, *fitted.transformers_):
-        if isinstance(step, Pipeline):  # by its name: a model file holds no function
+        if isinstance(step, Pipeline):  # scikit-learn's name of it: a model file holds no function
             step[0].set_params(strategy="median")
     return fitted, prepared
 
@@ -277,7 +277,8 @@ def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | N
 
 
 def _filled_and_scaled() -> Pipeline:
-    # "median" would sort all columns at once, with their places: five times the table
+    # the same as strategy="median", a column at a time: that sorts all at once, with their places,
+    # and holds five times the table
     fill = SimpleImputer(strategy=_median, add_indicator=True, keep_empty_features=True)
     return make_pipeline(fill, StandardScaler(copy=False))  # what was filled is a copy
 

@@ -44,7 +44,7 @@ class Quitter(NaiveGroupClassifier):
         import os
         os._exit(3)
 
-class Failer(NaiveGroupClassifier):
+class Refuser(NaiveGroupClassifier):
     def _learn(self, data):
         raise ValueError("too many rows")
 """
@@ -242,7 +242,7 @@ def test_a_last_fit_that_fails_says_why(data, troublemakers, monkeypatch, can_fo
     monkeypatch.setattr(workers, "Starter", partial(Starter, can_fork=can_fork))
     kind = Labels("majority")
     problem = Problem(data.X, data.y, Groups(data.groups), 2)
-    entry = Entry(Candidate(Method("majority", "failer", troublemakers + "Failer", "")))
+    entry = Entry(Candidate(Method("majority", "refuser", troublemakers + "Refuser", "")))
     entry.folds[0] = FoldAnswer({}, 1.0)
     with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
         runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)

@@ -3,7 +3,7 @@
 import ctypes
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,7 @@ class FoldTables:
         return [fold for fold in folds if not self.path(fold).exists()]
 
     def make(self, fold: int) -> None:
-        """Have the rows of a fold in their file, by a preparation of its training rows."""
+        """Have the rows of a fold in their file; what is to be learned, its training rows tell."""
         _keep(self.path(fold), partial(self._rows, fold))
 
     def _rows(self, fold: int) -> tuple[Rows, Rows, tuple[int, ...]]:
@@ -129,9 +129,12 @@ class FoldTables:
     def keep_only(self, folds: Collection[int | None]) -> None:
         """Remove what is quickly made again of all folds but these, which someone has in hand."""
         for fold in set(range(len(self.splits))) - set(folds):
-            self._path_prepared(fold).unlink(missing_ok=True)
+            paths = [self._path_prepared(fold)]
             if self.problem.unprepared is None:
-                self.path(fold).unlink(missing_ok=True)
+                paths.append(self.path(fold))
+            for path in paths:
+                with suppress(PermissionError):  # Windows, as long as a process maps it
+                    path.unlink(missing_ok=True)
 
 
 @contextmanager
