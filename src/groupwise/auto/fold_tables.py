@@ -25,7 +25,7 @@ from groupwise.preparation import Prepared, fit_preparation, needs_preparation, 
 
 __all__ = ["FoldTables", "ReadyRows", "fold_tables"]
 
-_ROWS = "rows"
+_ROWS, _SPLITS = "rows", "splits"
 _LARGE = 2**24  # bytes
 _NO_ROWS = np.empty((0, 0))
 
@@ -60,6 +60,7 @@ class FoldTables:
     problem : Problem
         Its ``X`` is mapped as well.
     splits : sequence of (train, test)
+        Mapped, too.
     folder : Path
         Where the files are.
     """
@@ -69,7 +70,7 @@ class FoldTables:
     folder: Path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _mapped, (replace(self.problem, X=_NO_ROWS), self.splits, self.folder)
+        return _mapped, (replace(self.problem, X=_NO_ROWS), self.folder)
 
     def path(self, fold: int) -> Path:
         """Where the rows of a fold are, once they are made."""
@@ -142,11 +143,14 @@ def fold_tables(problem: Problem, splits: Sequence[Split]) -> Iterator[FoldTable
     """The rows of the folds, for as long as the block runs."""
     with TemporaryDirectory(prefix="groupwise-auto-") as folder:
         joblib.dump(problem.X, Path(folder) / _ROWS)
+        joblib.dump(list(splits), Path(folder) / _SPLITS)
         problem = replace(problem, X=_NO_ROWS)  # not in memory any more
-        yield _mapped(problem, list(splits), Path(folder))
+        del splits
+        yield _mapped(problem, Path(folder))
 
 
-def _mapped(problem: Problem, splits: Sequence[Split], folder: Path) -> FoldTables:
+def _mapped(problem: Problem, folder: Path) -> FoldTables:
+    splits = [(_plain(train), _plain(test)) for train, test in _load(folder / _SPLITS)]
     return FoldTables(replace(problem, X=_load(folder / _ROWS)), splits, folder)
 
 
