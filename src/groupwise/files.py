@@ -14,18 +14,30 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
 
-__all__ = ["atomic_write", "is_of_type", "is_part", "parse_json", "write_text"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["atomic_write", "is_of_type", "is_part", "locked", "parse_json", "write_text"]
 
 _PART = re.compile(r"\.(?P<name>.+)\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\w+\.part$", re.DOTALL)
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path, *, sync: bool = True) -> Iterator[Path]:
     """Give a name to write to; what lies there replaces ``path`` when the block ends well.
 
     Whatever goes wrong (an error, Ctrl-C, a full disk), ``path`` stays as it was and nothing is
     left beside it. Only a killed process can leave a file that ends in ``.part``, which the next
     one that writes the same file removes.
+
+    Parameters
+    ----------
+    path : str or Path
+    sync : bool, default=True
+        Whether to wait for the disk; a file that goes when the program ends need not outlive the
+        machine.
 
     Examples
     --------
@@ -48,8 +60,9 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     try:
         part.chmod(_mode(path))
         yield part
-        with part.open("rb+") as stream:
-            os.fsync(stream.fileno())
+        if sync:
+            with part.open("rb+") as stream:
+                os.fsync(stream.fileno())
         os.replace(part, path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -59,6 +72,18 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     except BaseException:  # whatever ended it, an interrupt too, no half file stays
         part.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let one process at a time into this block; one that is killed lets the next in.
+
+    Windows knows no such lock: there all are let in.
+    """
+    with path.open("ab") as stream:
+        if fcntl is not None:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def write_text(path: str | Path, text: str) -> Path:

@@ -72,13 +72,11 @@ def fit_texts(X: pd.DataFrame, texts: Sequence[str]) -> dict[str, Pipeline]:
         if not words.str.contains(r"\w").any():
             continue
         short = words[words != ""].str.count(r"\S+").mean() < 3
-        counted = TfidfVectorizer(
-            analyzer="char_wb" if short else "word",
-            ngram_range=(2, 4) if short else (1, 1),
-            token_pattern=r"(?u)\b\w+\b",
-            max_features=_MAX_WORDS,
-            sublinear_tf=True,
-        )
+        counted = TfidfVectorizer(max_features=_MAX_WORDS, sublinear_tf=True)
+        if short:
+            counted.set_params(analyzer="char_wb", ngram_range=(2, 4))
+        else:
+            counted.set_params(token_pattern=r"(?u)\b\w+\b")
         counts = counted.fit_transform(words)
         n_directions = max(1, min(_N_DIRECTIONS, counts.shape[0] - 1, counts.shape[1] - 1))
         directions = TruncatedSVD(n_directions, random_state=0).fit(counts)
@@ -154,8 +152,8 @@ def learn_preparation(
     """The preparation of a table for an estimator, and what it makes of the table."""
     encoders = fit_texts(X, texts)
     table = encode_texts(X, texts, encoders)
-    columns = fit_preparation(table, numbers, categories, estimator, text_columns(encoders))
-    prepared = prepare(table, categories, columns)
+    texts_made = text_columns(encoders)
+    columns, prepared = fit_preparation(table, numbers, categories, estimator, texts_made)
     return Preparation(columns, categories, texts, encoders), prepared
 
 
@@ -224,8 +222,8 @@ def fit_preparation(
     categories: Columns,
     estimator: BaseEstimator,
     texts: Columns = (),
-) -> ColumnTransformer | None:
-    """Learn what makes numbers of the features, where the estimator needs that.
+) -> tuple[ColumnTransformer | None, Prepared]:
+    """Learn what makes numbers of the features, where the estimator needs that, and make them.
 
     One that takes missing values (trees) gets the table: numbers as they are, and categories, which
     it splits on or spreads out itself. So does any estimator a sparse matrix. Any other gets
@@ -246,20 +244,23 @@ def fit_preparation(
     -------
     preparation : ColumnTransformer or None
         ``None``: the estimator takes the table.
+    prepared : {array, sparse matrix, DataFrame}
+        What :func:`prepare` makes of ``X``.
     """
     if not needs_preparation(X, estimator):
-        return None
+        return None, prepare(X, categories, None)
     steps: list[Any] = [
         ("numbers", _filled_and_scaled(), list(numbers)),
         ("categories", _one_column_each(), list(categories)),
         ("texts", "passthrough", list(texts)),
     ]
     used = [step for step in steps if step[2]]
-    fitted = ColumnTransformer(used, sparse_threshold=0.0).fit(X)
+    fitted = ColumnTransformer(used, sparse_threshold=0.0)
+    prepared = fitted.fit_transform(X)
     for _, step, _ in (*fitted.transformers, *fitted.transformers_):
-        if isinstance(step, Pipeline):  # by its name: a model file holds no function
+        if isinstance(step, Pipeline):  # scikit-learn's name of it: a model file holds no function
             step[0].set_params(strategy="median")
-    return fitted
+    return fitted, prepared
 
 
 def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | None) -> Prepared:
@@ -274,7 +275,8 @@ def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | N
 
 
 def _filled_and_scaled() -> Pipeline:
-    # "median" would sort all columns at once, with their places: five times the table
+    # the same as strategy="median", a column at a time: that sorts all at once, with their places,
+    # and holds five times the table
     fill = SimpleImputer(strategy=_median, add_indicator=True, keep_empty_features=True)
     return make_pipeline(fill, StandardScaler(copy=False))  # what was filled is a copy
 

@@ -1,16 +1,22 @@
 """Every candidate of the table, fitted to one fold of a small table."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 from groupwise.auto import AutoGroupClassifier
+from groupwise.auto import fold_tables as fold_tables_module
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Problem
 from groupwise.auto.members import Fold, one_thread
 from groupwise.groups import Groups
 from groupwise.incontext import InContextClassifier
+from groupwise.preparation import fit_preparation
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,38 @@ def test_no_candidate_fails_on_a_plain_table(kind):
         fold = Fold(resolved, tables, 0, 0)
         failed = {c.name: fold.answer(c).failed for tier in tiers for c in tier}
     assert not any(failed.values()), failed
+
+
+def test_rows_of_a_fold_are_prepared_once_and_go_with_it(monkeypatch):
+    rng = np.random.RandomState(0)
+    groups = Groups(np.repeat(np.arange(24), 6))
+    X = rng.normal(size=(144, 4))
+    X[rng.rand(144, 4) < 0.1] = np.nan
+    problem = Problem(X, groups.codes % 2, groups, 2)
+    kind = AutoGroupClassifier("majority")._resolve_kind()
+    learned = []
+
+    def spy(*given):
+        learned.append(given)
+        return fit_preparation(*given)
+
+    monkeypatch.setattr(fold_tables_module, "fit_preparation", spy)
+    with fold_tables(problem, kind.splits(problem, 3, 0)) as tables:
+        logistic = LogisticRegression()
+        one, other = (pickle.loads(pickle.dumps(tables)).ready(1, logistic) for _ in range(2))
+        assert len(learned) == 1
+        train, test = tables.splits[1]
+        fitted, prepared = fit_preparation(X[train], range(4), (), logistic)
+        for rows in (one, other):
+            np.testing.assert_array_equal(rows.X[0], prepared)
+            np.testing.assert_array_equal(rows.X[1], fitted.transform(X[test]))
+        plain = tables.ready(1, HistGradientBoostingClassifier())
+        np.testing.assert_array_equal(plain.X[1], X[test])
+        tables.keep_only([2])
+        assert not tables.path(1).exists()
+        assert sorted(path.name for path in tables.folder.glob("prepared-?")) == []
+        np.testing.assert_array_equal(tables.ready(1, logistic).X[0], prepared)
+        assert len(learned) == 2
 
 
 def test_a_fit_has_one_thread_whatever_it_would_take():

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from groupwise.auto import AutoGroupClassifier, race, workers
+from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Labels, Problem
 from groupwise.auto.members import FoldAnswer
@@ -21,6 +22,7 @@ from groupwise.auto.processes import Process, Starter
 from groupwise.auto.race import Entry
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
+from groupwise.methods import Method
 from tests.auto.conftest import cheap
 
 SLEEPER = """
@@ -41,6 +43,10 @@ class Quitter(NaiveGroupClassifier):
     def _learn(self, data):
         import os
         os._exit(3)
+
+class Refuser(NaiveGroupClassifier):
+    def _learn(self, data):
+        raise ValueError("too many rows")
 """
 
 
@@ -228,6 +234,39 @@ def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n
     )
     taken = n_groups if rows is None else len(np.unique(groups[rows]))
     assert abs(taken - n_taken) <= 10
+
+
+def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
+    """It is left out where it would take the place of many."""
+    sizes = np.full(90, 60)
+    sizes[40] = 50_000
+    groups = np.repeat(np.arange(90), sizes)
+    problem = Problem(np.zeros((len(groups), 1)), groups % 2, Groups(groups), 2)
+    tier = cheap("majority")[0][0]
+    for seed in range(5):
+        rows = workers.affordable_rows(
+            Labels("majority"), problem, tier, seconds=1e-6, n_folds=5, n_jobs=1, seed=seed
+        )
+        taken = np.unique(groups[rows])
+        assert len(taken) == 16  # of 60 rows each in a thousand
+        assert 40 not in taken
+
+
+@pytest.mark.parametrize("can_fork", [True, False])
+def test_a_last_fit_that_fails_says_why(data, troublemakers, monkeypatch, can_fork):
+    """Its process ends, and does not wait for ever for another task."""
+    monkeypatch.setattr(workers, "Starter", partial(Starter, can_fork=can_fork))
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    entry = Entry(Candidate(Method("majority", "refuser", troublemakers + "Refuser", "")))
+    entry.folds[0] = FoldAnswer({}, 1.0)
+    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
+        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        try:
+            with pytest.raises(ValueError, match="too many rows"):
+                runner.refit([entry])
+        finally:
+            runner.close()
 
 
 @pytest.mark.long

@@ -84,12 +84,12 @@ class AutoMixin:
             measure=measure,
         )
         problem = self._affordable(kind, problem, tiers[0], seed, started)
-        splits, whole = kind.splits(problem, self.cv, seed), problem.whole_of_groups()
-        with fold_tables(problem, splits) as tables:
+        whole = problem.whole_of_groups()
+        with fold_tables(problem, kind.splits(problem, self.cv, seed)) as tables:
             problem = tables.problem  # the same, not in memory
             runner = self._runner(kind, tables, tiers, seed, started)
             try:
-                race = Race(kind, problem, splits, runner)
+                race = Race(kind, problem, tables.splits, runner)
                 race.run(tiers)
                 if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
                     race.runner = InProcess(kind, tables, seed, None)

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from joblib import parallel_config
 from sklearn.compose import ColumnTransformer
+from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from groupwise._typing import Rows
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.ensemble import Answer
-from groupwise.auto.fold_tables import FoldTables
+from groupwise.auto.fold_tables import FoldTables, ReadyRows
 from groupwise.auto.kinds import Kind, Problem
 from groupwise.groups import Groups
 from groupwise.majority import NaiveGroupClassifier
@@ -28,6 +28,8 @@ from groupwise.preparation import Prepared, fit_preparation, needs_preparation, 
 from groupwise.rules import get_rule
 
 __all__ = ["Fold", "FoldAnswer", "Member", "Trainer", "key_of_fit", "one_thread"]
+
+_Ready = tuple[ColumnTransformer | None, Prepared]
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,20 @@ class Member:
 
 
 class Trainer:
-    """Fits candidates to the same rows, which are prepared once for all of them."""
+    """Fits candidates to the same rows, which are prepared once for all of them.
 
-    def __init__(self, kind: Kind, problem: Problem, seed: int):
+    Parameters
+    ----------
+    kind : Kind
+    problem : Problem
+    seed : int
+    ready : tuple of (preparation, X), default=None
+        The rows as they are prepared already, for the estimators that take them so.
+    """
+
+    def __init__(self, kind: Kind, problem: Problem, seed: int, ready: _Ready | None = None):
         self.kind, self.problem, self.seed = kind, problem, seed
-        self._ready: dict[bool, tuple[ColumnTransformer | None, Prepared]] = {}
+        self._ready = {} if ready is None else {ready[0] is not None: ready}
         self._of_rows: dict[str, Any] = {}
 
     def fit(self, candidate: Candidate) -> Member:
@@ -112,12 +123,12 @@ class Trainer:
         fitted.rule_ = get_rule(estimator.rule)
         return fitted
 
-    def _prepared_for(self, estimator: Any) -> tuple[ColumnTransformer | None, Prepared]:
+    def _prepared_for(self, estimator: Any) -> _Ready:
         problem = self.problem
         needs = needs_preparation(problem.X, estimator)
         if needs not in self._ready:
-            made = fit_preparation(problem.X, problem.numbers, problem.categories, estimator)
-            self._ready[needs] = made, prepare(problem.X, problem.categories, made)
+            columns = problem.numbers, problem.categories
+            self._ready[needs] = fit_preparation(problem.X, *columns, estimator)
         return self._ready[needs]
 
 
@@ -154,17 +165,27 @@ class FoldAnswer:
 
 
 class Fold:
-    """One fold: candidates are fitted to its training rows and asked about the others."""
+    """One fold, or all rows: candidates are fitted to the training rows and asked about the others.
 
-    def __init__(self, kind: Kind, tables: FoldTables, number: int, seed: int):
+    Of the rows as they are and as they are prepared, it has those at hand that the last candidate
+    took.
+
+    Parameters
+    ----------
+    kind : Kind
+    tables : FoldTables
+    number : int or None
+        ``None``: all rows, and nobody is asked.
+    seed : int
+    """
+
+    def __init__(self, kind: Kind, tables: FoldTables, number: int | None, seed: int):
         self._kind, self._tables, self._number, self._seed = kind, tables, number, seed
-        self._test_ready: dict[bool, Prepared] = {}
+        self._at_hand: tuple[bool, ReadyRows, Trainer] | None = None
 
-    @cached_property
-    def _parts(self) -> tuple[Trainer, Problem]:
-        """What fits to the training rows, and the others."""
-        train, test = self._tables.problems(self._number)
-        return Trainer(self._kind, train, self._seed), test
+    def fit(self, candidate: Candidate) -> Member:
+        """Fit one candidate to the training rows."""
+        return self._rows_for(candidate)[1].fit(candidate)
 
     def answer(self, candidate: Candidate) -> FoldAnswer:
         """Fit and ask; whatever goes wrong is the candidate's failure, with its reason."""
@@ -178,15 +199,23 @@ class Fold:
         return FoldAnswer(answer, time.perf_counter() - started)
 
     def _answer(self, candidate: Candidate) -> Answer:
-        trainer, asked = self._parts
+        rows, trainer = self._rows_for(candidate)
         member = trainer.fit(candidate)
-        needs = member.preparation is not None
-        if needs not in self._test_ready:
-            self._test_ready[needs] = prepare(asked.X, member.categories, member.preparation)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = member.predictions_of(self._test_ready[needs], asked.groups)
+            found = member.predictions_of(rows.X[1], rows.parts[1].groups)
         answer = {name: np.asarray(getattr(found, name)) for name in self._kind.keeps}
         if not all(np.isfinite(values).all() for values in answer.values()):
             raise ValueError("its answers are not finite")
         return answer
+
+    def _rows_for(self, candidate: Candidate) -> tuple[ReadyRows, Trainer]:
+        estimator = candidate.method.build(self._kind.fixed, candidate.params, self._seed)
+        takes_gaps = get_tags(estimator).input_tags.allow_nan
+        if self._at_hand is None or self._at_hand[0] != takes_gaps:
+            self._at_hand = None  # before the others come
+            rows = self._tables.ready(self._number, estimator)
+            ready = rows.preparation, rows.X[0]
+            trainer = Trainer(self._kind, rows.parts[0], self._seed, ready)
+            self._at_hand = takes_gaps, rows, trainer
+        return self._at_hand[1:]

@@ -19,6 +19,9 @@ from groupwise.auto.worker import beside
 __all__ = ["Process", "Starter"]
 
 _SOURCE = -1  # the number of the process that others are forked from
+_LOOK = 0.1  # seconds between looks at whether a process is well
+# Nothing is collected while modules are loaded, which takes an eighth less.
+_PROGRAM = "import gc; gc.disable(); from groupwise.auto import worker; worker.main()"
 
 
 class _Handle(Protocol):
@@ -43,7 +46,7 @@ class _Run:
         paths = os.pathsep.join(path for path in sys.path if path)
         with beside(job, "errors", number).open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "groupwise.auto.worker", str(job), str(number)],
+                [sys.executable, "-c", _PROGRAM, str(job), str(number)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -146,7 +149,8 @@ class Process:
     def _start(self) -> None:
         self._handle, self._number = self._starter.start()
         self._id: int | None = None
-        self._is_stopped = False
+        self._found: psutil.Process | None = None
+        self._is_stopped, self._looked = False, 0.0
         self.fold: int | None = None  # that it has in hand
         self.fits: set[str] = set()  # to its rows
 
@@ -154,9 +158,9 @@ class Process:
         """Whether tasks can be sent: a start takes seconds, and one that was ended starts again."""
         if self._is_stopped:
             self._start()
-        ready = beside(self._starter.job, "ready", self._number)
-        if self._id is None and ready.exists():
-            self._id = int(ready.read_text())
+        if self._id is None:
+            ready = beside(self._starter.job, "ready", self._number)
+            self._id = int(ready.read_text()) if ready.exists() else None
         if self._handle.poll() is None:
             return self._id is not None
         if self._id is None:
@@ -179,11 +183,15 @@ class Process:
 
     def trouble(self, most_seconds: float, most_bytes: float) -> str | None:
         """Why the task has to be given up, or ``None``; the process is ended then."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK:
+            return None
+        self._looked = now
         reason, code = None, self._handle.poll()
         if code is not None:
             words = self._starter.last_words(self._number)
             reason = f"its process ended with {code}: {words}"
-        elif time.monotonic() - self.since > most_seconds:
+        elif now - self.since > most_seconds:
             reason = f"took longer than {most_seconds:.0f} s on one fold"
         elif self._memory() > most_bytes:
             reason = f"used more than {most_bytes / 2**30:.1f} GiB"
@@ -194,10 +202,11 @@ class Process:
     def _memory(self) -> float:
         """Resident bytes that are its own; the shared table is mapped, not held."""
         try:
-            found = psutil.Process(self._id).memory_info()
+            self._found = self._found or psutil.Process(self._id)
+            held = self._found.memory_info()
         except psutil.NoSuchProcess:
             return 0.0
-        return float(found.rss - getattr(found, "shared", 0))
+        return float(held.rss - getattr(held, "shared", 0))
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""

@@ -119,7 +119,7 @@ class Store:
     ----------
     folder : Path
     digest : str
-        Of the data, the folds and the seed.
+        Of the data, the folds and the seed; nothing for a folder that goes with the fit.
     """
 
     def __init__(self, folder: Path, digest: str):
@@ -163,7 +163,8 @@ class Store:
     def put(self, candidate: Candidate, fold: int, found: FoldAnswer) -> None:
         """Keep a fold, whole or not at all."""
         more = {".seconds": np.array(found.seconds), ".failed": np.array(found.failed)}
-        with atomic_write(self.path(candidate, fold)) as part, part.open("wb") as stream:
+        sync = bool(self.digest)  # a later fit reads it
+        with atomic_write(self.path(candidate, fold), sync=sync) as part, part.open("wb") as stream:
             # ignored: to the stubs any name could be savez's own option
             np.savez(stream, **found.answer, **more)  # type: ignore[arg-type]
 
@@ -238,11 +239,14 @@ class InProcess:
 
     def close(self) -> None:
         """Let the rows of the last fold go."""
-        self._current = None
+        if self._current is not None:
+            self._current = None
+            self._tables.give_back()
 
     def _fold(self, number: int) -> Fold:
         if self._current is None or self._current[0] != number:
             self._current = number, Fold(self._kind, self._tables, number, self._seed)
+            self._tables.keep_only([number])
         return self._current[1]
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:

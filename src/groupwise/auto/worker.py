@@ -1,4 +1,4 @@
-"""Processes that fit candidates for a race: ``python -m groupwise.auto.worker JOB NUMBER``.
+"""Processes that fit candidates for a race; :mod:`groupwise.auto.processes` starts them.
 
 A worker's tasks come as pickles on its standard input; each leaves one file. When the input ends,
 whatever is being done, the process does too. One with a negative number is no worker: it loads what
@@ -15,12 +15,13 @@ import select
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import joblib
 
-from groupwise.auto.members import Fold, Trainer, one_thread
+from groupwise.auto.members import Fold, one_thread
 from groupwise.auto.race import Store
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write, write_text
@@ -74,6 +75,7 @@ def _load(job: Path) -> Any:
         torch = sys.modules["torch"]
         torch.optim.SGD([torch.zeros(1, requires_grad=True)])
     gc.freeze()  # what is never collected stays shared
+    gc.enable()
     return shared
 
 
@@ -82,8 +84,9 @@ def _become_worker(job: Path, number: int, shared: Any) -> NoReturn:
         with beside(job, "errors", number).open("wb") as errors:
             os.dup2(errors.fileno(), 2)
         write_text(beside(job, "ready", number), str(os.getpid()))
-        with beside(job, "pipe", number).open("rb") as tasks:
-            work(tasks, *shared)
+        # never closed: that would wait for the thread that reads it
+        tasks = os.fdopen(os.open(beside(job, "pipe", number), os.O_RDONLY), "rb")
+        work(tasks, *shared)
     except BaseException:  # whatever it was: this is not the process that it was forked from
         sys.excepthook(*sys.exc_info())
     finally:
@@ -96,27 +99,23 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
     tasks: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(stream, tasks), daemon=True).start()
     number: int | None = -1
-    fitted: Any = None  # what has been prepared for the fold of the last task
-    with share_kernels(_SHARED), share_bins(), one_thread():
+    fitted: Any = None  # what fits to the rows of the last task's fold
+    with share_kernels(_SHARED), one_thread(), ExitStack() as of_fold:
         while True:
             candidate, fold, model_file = tasks.get()
             if candidate is None:
                 tables.make(fold)
                 continue
             if fold != number:
-                number, fitted = fold, _on(fold, kind, tables, seed)
+                number, fitted = fold, Fold(kind, tables, fold, seed)
+                of_fold.close()  # of large tables, bins of other folds would fill the memory
+                of_fold.enter_context(share_bins())
             if fold is None:
-                with atomic_write(model_file) as part:
+                with atomic_write(model_file, sync=False) as part:
                     joblib.dump(fitted.fit(candidate), part)
             else:
                 store.put(candidate, fold, fitted.answer(candidate))
-
-
-def _on(fold: int | None, kind: Any, tables: Any, seed: int) -> Any:
-    """What fits candidates to the training rows of a fold, or to all rows."""
-    if fold is None:
-        return Trainer(kind, tables.problem, seed)
-    return Fold(kind, tables, fold, seed)
+            tables.give_back()
 
 
 def _listen(stream: IO[bytes], tasks: "queue.Queue[Any]") -> None:
@@ -127,14 +126,11 @@ def _listen(stream: IO[bytes], tasks: "queue.Queue[Any]") -> None:
             os._exit(0)
 
 
-def main(job: Path, number: int) -> None:
-    """Start workers, or be one."""
+def main() -> None:
+    """Start workers, or be one, as the command line says: a job and a number."""
+    job, number = Path(sys.argv[1]), int(sys.argv[2])
     if number < 0:
         start_workers(job)
     shared = _load(job)
     write_text(beside(job, "ready", number), str(os.getpid()))
     work(sys.stdin.buffer, *shared)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

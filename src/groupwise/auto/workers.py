@@ -24,6 +24,7 @@ __all__ = ["Workers", "affordable_rows"]
 _LOOK = 0.01  # seconds between looks at the processes
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
+_HUGE = 10  # a group of more than this part of a sample's rows is taken last
 # One candidate may use so much of the time on one fold.
 _SHARE_OF_ONE = 0.125
 # Of the time there is: for the first tier on a large table, and for the last fits, before any of
@@ -185,6 +186,7 @@ class Workers:
             number, task = min(every, key=rank)
             lists[number].remove(task)
             process.ask((task[0].candidate, task[1], None), self._path(task))
+            self._tables.keep_only([other.fold for other in self._processes])
 
     def _prepare(self, folds: set[int]) -> None:
         """Have the rows of these folds prepared; of the next ones too, where a process is free."""
@@ -195,8 +197,8 @@ class Workers:
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
     def _help_at_the_start(self, waiting: list[Task]) -> bool:
-        """Run a baseline here as long as no process has started, which takes seconds."""
-        if any(process.is_ready() for process in self._processes):
+        """Run a baseline here as long as no process has begun one: a start takes seconds."""
+        if any(process.doing is not None for process in self._processes):
             self._here.close()
             return False
         if not waiting or not waiting[0][0].candidate.is_baseline:
@@ -292,13 +294,16 @@ def affordable_rows(
     """
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
         return None
-    order = np.random.RandomState(seed).permutation(problem.groups.n_groups)
-    total = np.cumsum(problem.groups.sizes[order])
+    drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
+    sizes_drawn = problem.groups.sizes[drawn]
     n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
 
     def rows_of(n_rows: float) -> NDArray[np.intp]:
+        # a huge group would be there instead of many others: these come first
+        order = np.argsort(sizes_drawn > n_rows / _HUGE, kind="stable")
+        n_within = int(np.searchsorted(np.cumsum(sizes_drawn[order]), n_rows, side="right"))
         taken = np.zeros(problem.groups.n_groups, bool)
-        taken[order[: int(np.searchsorted(total, n_rows)) + 1]] = True
+        taken[drawn[order[: max(n_within, 2)]]] = True
         return np.flatnonzero(taken[problem.groups.codes])
 
     times, sizes = [], []  # of one fold
@@ -320,7 +325,7 @@ def affordable_rows(
         """Rows of so many rounds of the tier in a share of the time."""
         return (share * seconds * n_jobs / rounds - fixed) / per_row
 
-    enough = total[min(_ENOUGH_GROUPS, len(total)) - 1]
+    enough = float(sizes_drawn[:_ENOUGH_GROUPS].sum())
     n_rows = max(n_rows_in(_FIRST_TIER, n_folds), min(n_rows_in(2 * _FIRST_TIER, 3), enough))
     if n_rows >= problem.n_rows:
         return None
