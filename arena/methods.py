@@ -52,7 +52,7 @@ _OURS = {
     "proportions": ("manifold", "group-boost", "linear-counts", "mean-map"),
     "majority": ("group-boost", "sboost", "statistics"),
     "measure": ("expected-measure", "threshold", "adaboost-group"),
-    "transfer": ("balanced", "tradaboost", "equal-mass"),
+    "transfer": ("balanced", "tradaboost", "equal-mass", "source-prior"),
 }
 _BASELINES = {
     "presence": ("LightGBM, mean of rows", "logistic on means"),

@@ -227,10 +227,7 @@ def rule_errors(found: list[Any], truth: Truth, y_new: Any) -> dict[str, float]:
         "former average, scalings without bias": average(former, biased=False),
         "with union-logistic": average(with_union),
         "with both new methods": average(found),
-        "with both, scalings without bias": average(found, biased=False),
-        "with both, source-prior believed (now)": average(
-            found, biased=False, believed="source-prior"
-        ),
+        "with both, scalings without bias (now)": average(found, biased=False),
         "source-prior alone": float(np.mean(alone.argmax(axis=1) != y_new)),
     }
 
@@ -275,7 +272,7 @@ def write(lines: list[dict[str, Any]]) -> None:
     families = []
     for family in FAMILIES:
         own = np.array([line["family"] == family for line in lines])
-        now = values["with both, source-prior believed (now)"]
+        now = values["with both, scalings without bias (now)"]
         less = (now - values["former average"])[own]
         families.append(
             {
@@ -298,7 +295,9 @@ _TOLD = ("family", "n_target", "n_source", "seed", "n_features")
 _NOTE = (
     "Errors on 1,500 new rows of the target. The best baseline is the best of the first three on "
     "these rows, table by table, which flatters it. The rule was chosen on 67 tables of "
-    "such families, drawn by a first version of this file; none of them is here."
+    "such families, drawn by a first version of this file; none of them is here. With ten rows' "
+    "worth of weight for source-prior beforehand, which was tried, .2301 of rows are wrong, but the "
+    "best baseline is ahead by more than its s.e. on 25% of the tables."
 )
 
 

@@ -108,8 +108,8 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     with weights by what they say of held-out groups. Proportions: the mean of the best three by the
     likelihood of held-out counts, without those that are clearly behind the best. Measures: the
     average of the best five, decided for the measure, unless one member's own decision is better by
-    a standard error. Transfer: the best five and ``source-prior``, which is believed in beforehand,
-    with weights by what they say of held-out rows of the target.
+    a standard error. Transfer: the best five, with weights by what they say of held-out rows of the
+    target.
 
     Answers about rows are the mean over the members whose rows mean something.
 

@@ -50,10 +50,8 @@ _AVERAGE_PENALTY = 3.0
 _SHARE_PENALTY = 10.0
 # The same for members that answer for rows, of which a target domain may have forty.
 _ROW_PENALTY = 10.0
-# Groups' or rows' worth of belief that members of a weighted average are equally good; and of
-# belief in one that is known to do well with few rows.
+# Groups' or rows' worth of belief that members of a weighted average are equally good.
 _EQUALLY_GOOD = 5.0
-_BELIEVED = 10.0
 # Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
 _ROW_EDGE = 0.01
 
@@ -148,12 +146,10 @@ def _weighted(probas: Sequence[NDArray[Any]], weights: NDArray[Any]) -> NDArray[
     return np.tensordot(weights, np.array(probas), axes=1)
 
 
-def mixture_weights(
-    proba_true: NDArray[Any], prior: float = _EQUALLY_GOOD, believed: NDArray[Any] | float = 0.0
-) -> NDArray[np.float64]:
+def mixture_weights(proba_true: NDArray[Any], prior: float = _EQUALLY_GOOD) -> NDArray[np.float64]:
     r"""Weights of the mixture of members that says most of what was held out.
 
-    .. math:: \max_w \sum_i \log \sum_m w_m p_{im} + \sum_m (c / M + e_m) \log w_m
+    .. math:: \max_w \sum_i \log \sum_m w_m p_{im} + \frac{c}{M} \sum_m \log w_m
 
     The stacking of distributions of Yao, Vehtari, Simpson and Gelman (2018), drawn towards equal
     weights; found by the steps of expectation and maximisation, which never lower it.
@@ -164,8 +160,6 @@ def mixture_weights(
         What each member gave to what came true, above 0.
     prior : float, default=5.0
         c, in groups or rows.
-    believed : ndarray of shape (n_members,), default=0.0
-        e, more of that for some of them.
 
     Examples
     --------
@@ -175,11 +169,10 @@ def mixture_weights(
     """
     n_members = proba_true.shape[1]
     weights = _equal(n_members)
-    belief = prior / n_members + np.broadcast_to(believed, n_members)
     for _ in range(1000):
         share = proba_true * weights
         last, weights = weights, (share / share.sum(axis=1, keepdims=True)).sum(axis=0)
-        weights = (weights + belief) / (weights.sum() + belief.sum())
+        weights = (weights + prior / n_members) / (weights.sum() + prior)
         if np.abs(weights - last).max() < 1e-8:
             break
     return weights
@@ -327,10 +320,19 @@ class RowAverage:
 
     @classmethod
     def fit(
-        cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str], **how: Any
+        cls,
+        answers: Sequence[Answer],
+        truth: Truth,
+        methods: Sequence[str],
+        *,
+        biased: bool = True,
     ) -> "RowAverage":
-        """Scale, choose the best five by log-loss, and weigh them by what was held out."""
-        return cls.fit_and_held_out(answers, truth, methods, **how)[0]
+        """Scale, choose the best five by log-loss, and weigh them by what was held out.
+
+        ``biased``: whether scalings of two classes move them; few rows cannot say which is too
+        common.
+        """
+        return cls.fit_and_held_out(answers, truth, methods, biased=biased)[0]
 
     @classmethod
     def fit_and_held_out(
@@ -340,27 +342,16 @@ class RowAverage:
         methods: Sequence[str],
         *,
         biased: bool = True,
-        believed: str | None = None,
     ) -> "tuple[RowAverage, NDArray[Any]]":
-        """The same, and the average's probabilities of held-out rows.
-
-        Parameters
-        ----------
-        biased : bool, default=True
-            Whether scalings of two classes move them; few rows cannot say which is too common.
-        believed : str, default=None
-            A method that always takes part, with ten rows' worth of weight beforehand.
-        """
+        """The same, and the average's probabilities of held-out rows."""
         target, fold = truth.one_hot(truth.y_row), truth.fold_row
         held_out = [answer["proba_row"] for answer in answers]
         how: dict[str, Any] = {"penalty": _ROW_PENALTY, "biased": biased and truth.biased}
         scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
-        order = best_of_each(losses, methods)
-        chosen = [m for p, m in enumerate(order) if p < N_BEST or methods[m] == believed]
+        chosen = best_of_each(losses, methods)[:N_BEST]
         best = [scaled[m] for m in chosen]
-        more = np.array([_BELIEVED if methods[m] == believed else 0.0 for m in chosen])
-        weights = mixture_weights(_of_the_truth(best, truth.y_row), believed=more)
+        weights = mixture_weights(_of_the_truth(best, truth.y_row))
         scalings = [Scaling.fit(held_out[m], target, **how) for m in chosen]
         return cls(chosen, scalings, weights), _weighted(best, weights)
 

@@ -363,7 +363,7 @@ class Transferred(Kind):
     def fit_ensemble(
         self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
     ) -> RowAverage:
-        return RowAverage.fit(answers, truth, methods, biased=False, believed="source-prior")
+        return RowAverage.fit(answers, truth, methods, biased=False)
 
 
 def _with_two_of_each(target: Problem) -> Problem:
