@@ -6,12 +6,15 @@ import pytest
 
 from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.race import InProcess
+from groupwise.auto.scaling import mean_interval
 from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.io import load_model, save_model
 from groupwise.methods import Method
 from groupwise.model_selection import WholeGroupKFold
+from tests.auto.conftest import cheap
 
 LINE = ["method", "params", "score", "low", "high", "difference", "loss", "seconds", "state"]
 
@@ -85,6 +88,33 @@ def test_all_failing_is_an_error_that_names_them(data, monkeypatch):
         fit(data)
 
 
+@pytest.mark.parametrize("kind", ["majority", "presence", "proportions", "measure"])
+def test_the_estimate_is_of_the_members_that_were_fitted_in_time(data, kind, monkeypatch):
+    """All but one came too late: model and estimate are those of a race of that one."""
+    y = data.y if kind in ("majority", "presence") else np.asarray(data.y_row)
+    tiers, _ = cheap(kind)
+    refit = InProcess.refit
+
+    def only_the_last(self, entries):
+        found = refit(self, entries)
+        names = [entry.candidate.name for entry in entries]
+        return [m if n == max(names) else None for m, n in zip(found, names, strict=True)]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "first_candidates", lambda *_, **__: (tiers, {}))
+        patch.setattr(InProcess, "refit", only_the_last)
+        some = AutoGroupClassifier(kind, random_state=0).fit(data.X, y, groups=data.groups)
+    [member] = some.members_
+    alone = [candidate for tier in tiers for candidate in tier if candidate.name == member.name]
+    monkeypatch.setattr(base, "first_candidates", lambda *_, **__: ([alone], {}))
+    one = AutoGroupClassifier(kind, random_state=0).fit(data.X, y, groups=data.groups)
+    assert some.estimate_ == one.estimate_
+    for ask in ("predict_proba", "predict_groups_proba"):
+        said = [getattr(m, ask)(data.X, groups=data.groups) for m in (some, one)]
+        np.testing.assert_array_equal(*said)
+    np.testing.assert_array_equal(some.held_out_.score["auto"], one.held_out_.score["auto"])
+
+
 def test_missing_values_and_categories(data, cheap_candidates):
     X = pd.DataFrame(data.X, columns=list("abcd"))
     X.loc[::7, "b"] = np.nan
@@ -105,6 +135,20 @@ def test_whole_users_stay_together(data, cheap_candidates):
     cv = Spy(2, stratify=False, random_state=0)
     AutoGroupClassifier(cv=cv).fit(data.X, data.y, groups=data.groups, keep_whole=user)
     assert seen == [7]
+
+
+def test_the_interval_is_as_wide_as_users_differ(data, cheap_candidates):
+    """Copies of a group in one user add nothing to what is known."""
+    X, y, groups = np.tile(data.X, (3, 1)), np.tile(data.y, 3), np.tile(data.groups, 3)
+    copy = groups + 1000 * np.repeat(np.arange(3), len(data.X))
+    whole = AutoGroupClassifier(random_state=0).fit(X, y, groups=copy, keep_whole=groups)
+    score, user = whole.held_out_.score["auto"], np.unique(copy)[whole.held_out_.group] % 1000
+    single = pd.Series(score).groupby(user).mean().to_numpy()
+    assert len(single) * 3 == len(score) and set(single) == {0.0, 1.0}
+    luck = 1 + 5 / 4
+    expected = mean_interval(single, inflation=luck * len(single) / (len(single) - 1))
+    found = whole.estimate_.score, whole.estimate_.low, whole.estimate_.high
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["presence", "proportions", "measure"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from groupwise.auto.choice import Choice, Estimate, cross_fitted_answer, keep_members
+from groupwise.auto.choice import cross_fitted_answer
 from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
     GroupAverage,
@@ -206,17 +206,3 @@ def test_one_member_decides_only_where_it_is_clearly_better():
     )
     perfect = {**sign, "proba_row": two_columns(truth.y_row.astype(float))}
     assert RowDecision.fit([noise, perfect], truth, list("ab"), get_measure("f1")).average
-
-
-def test_a_decision_without_the_members_that_came_too_late():
-    """The average inside it loses them, too: it failed on a measure with a short time limit."""
-    none = Scaling(1.0, np.zeros(2))
-    whole = RowDecision(RowAverage([4, 2], [none, none], np.array([0.9, 0.1])), [4, 2], "largest")
-    choice = Choice(whole, [], Estimate(0.0, 0.0, 0.0), {}, 2)
-    found, left = keep_members(choice, [None, "member"])
-    assert found.chosen == found.average.chosen == [2] and left == ["member"]
-    assert found.average.weights.tolist() == [1.0]
-    answer = {"proba_row": np.array([[0.2, 0.8], [0.7, 0.3]])}
-    np.testing.assert_allclose(
-        found.combine([answer], Groups([0, 0]))["score_row"], np.log([0.8 / 0.2, 0.3 / 0.7])
-    )

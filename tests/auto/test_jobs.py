@@ -44,7 +44,9 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
         return fit(method, params | alone, *rows)
 
     monkeypatch.setattr(Job, "fit", fit_here)
-    model, result, estimate = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=2)
+    model, result = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=2)
+    estimate = result.estimate
+    assert estimate == model.estimator.estimate_
     scores = result.unit_scores()
     assert "auto" in scores and len(scores) > 1
     judged = job.targets.take(supervision.judged_rows(job.targets)).groups
@@ -72,5 +74,16 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     falls = [result.importance(name) for name in result.methods if name != "auto"]
     [importance] = [fall for fall in falls if fall is not None]
     assert set(importance.index) == {"x", "z", "colour"}
-    page = render(Result.from_json(result.to_json(), "result"))
+    stored = Result.from_json(result.to_json(), "result")
+    assert stored.estimate == estimate
+    page = render(stored)
     assert "auto" in page and "What the score hangs on" in page
+    # one number with one interval for the model: on its card, and in its line of the board
+    low, high = f"{estimate.low:.3f}", f"{estimate.high:.3f}"
+    assert f'<span class="big">{estimate.score:.3f}</span>' in page
+    assert f'<span class="big">{low} \N{EN DASH} {high}</span>' in page
+    assert f"<td>{low} to {high}</td>" in page
+    assert "not of the luck of the training sets; only that of auto includes it." in page
+    if not supervision.right_or_wrong:  # what is said of single groups is said of the model
+        worst = scores["auto"].dropna()
+        assert f"under auto; the worst is {worst.idxmin()} with {worst.min():.2f}." in page

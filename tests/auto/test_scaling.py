@@ -4,7 +4,14 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from groupwise.auto.scaling import Scaling, cross_fitted, is_worse, log_loss, mean_interval
+from groupwise.auto.scaling import (
+    Scaling,
+    cross_fitted,
+    design_effect,
+    is_worse,
+    log_loss,
+    mean_interval,
+)
 
 
 def some(n_classes, n=80, seed=0):
@@ -107,3 +114,15 @@ def test_worse_by_standard_errors():
     assert is_worse(loss + 1.0, loss, errors=2.0)
     assert not is_worse(loss + np.array([1.0, -1.0, 1.0]), loss, errors=1.0)  # 1/3 by 2/3
     assert is_worse(loss + np.array([1.0, -0.1, 1.0]), loss, errors=1.0)
+
+
+def test_design_effect():
+    alone = np.array([1.0, 0.0, 0.0, 1.0, 0.3])
+    assert design_effect(alone, np.arange(5)) == pytest.approx(1.0)
+    copies = design_effect(np.repeat(alone, 4), np.repeat(np.arange(5), 4))
+    assert copies == pytest.approx(4 * (5 / 4) / (20 / 19))
+    assert design_effect(np.tile(alone[:2], 5), np.repeat(np.arange(5), 2)) == 1.0  # one of each
+    assert design_effect(np.ones(12), np.repeat(np.arange(4), 3)) == 3.0
+    missing = np.append(alone, np.nan)
+    weights = np.array([1.0, 2.0, 3.0, 1.0, 1.0, 9.0])
+    assert design_effect(missing, np.arange(6), weights) == pytest.approx(1.0)

@@ -112,9 +112,9 @@ def test_the_command_line_agrees_with_the_library(table, cheap_candidates, monke
         return fit(self, method, params | alone, *rows)
 
     monkeypatch.setattr(type(job), "fit", fit_here)
-    model, _, estimate = fit_auto(job, time_limit=900.0, n_splits=3, n_jobs=1)
+    model, result = fit_auto(job, time_limit=900.0, n_splits=3, n_jobs=1)
     own, X = fitted_by_hand(table)
-    assert estimate == own.estimate_
+    assert result.estimate == own.estimate_
     found = model.predictions(job.features, job.targets.groups).proba_group
     np.testing.assert_array_equal(found, own.predictions(X, table["group"]).proba_group)
 

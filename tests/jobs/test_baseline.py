@@ -1,5 +1,7 @@
 """The constant answer, intervals that are never of zero width, and what a score hangs on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from groupwise.jobs.evaluate import constant_scores
 from groupwise.jobs.fold_result import wilson_interval
 from groupwise.jobs.model import _some_groups
 from groupwise.jobs.targets import Targets
+from groupwise.metrics import bootstrap_interval
 from groupwise.tables import LoadedTable
 
 GROUPS = Groups(["a", "a", "b", "c"])
@@ -73,6 +76,28 @@ def test_intervals_are_never_of_zero_width(judged):
     assert same[0] == 0.5 and same[1] < 0.4 and same[2] > 0.6
     mean, low, high = judged.paired_difference("naive-logistic", values, values)
     assert mean == 0.0 and low < 0 < high
+
+
+@pytest.mark.parametrize("step", [1.0, 0.25])  # right or wrong; a score between
+def test_groups_of_one_user_count_as_one(judged, step):
+    name, values = "naive-logistic", judged.unit_scores()["naive-logistic"]
+    folds = judged.methods[name]
+    user = {group: f"u{int(group) % 6}" for group in values.index}
+    owned = [
+        replace(fold, units=replace(fold.units, whole=[user[g] for g in fold.units.name]))
+        for fold in folds
+    ]
+    of_users = replace(judged, methods={name: owned})
+    values[:] = [step * (int(group) % 6 % 2) for group in values.index]
+    low, high = of_users.mean_with_interval(name, values)[1:]
+    if step == 1.0:
+        expected = wilson_interval(0.5, 6 * (5 / 6) / (23 / 24))
+    else:
+        expected = bootstrap_interval(step * np.array([0, 1] * 3))
+        difference = of_users.paired_difference(name, values, values * 0)
+        np.testing.assert_allclose(difference, (step / 2, *expected))
+    np.testing.assert_allclose((low, high), expected)
+    assert high - low > 1.5 * np.ptp(judged.mean_with_interval(name, values)[1:])
 
 
 def test_the_score_hangs_on_the_column_that_tells(judged):

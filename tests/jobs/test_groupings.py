@@ -12,6 +12,7 @@ from groupwise.cli import app
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.io import load_model, read_result
 from groupwise.jobs import Job, JobOptions, Result, make_supervision
+from groupwise.jobs.groupings import supervision_from_dict
 from groupwise.losses import SeveralGroupings
 from groupwise.tables import OptionError, TableError
 
@@ -200,6 +201,7 @@ def test_other_kinds(frame, kind):
         ([*PRECINCT, "-g", "county", "-l", "county,c_no"], "--group and --label name the same"),
         ([*PRECINCT, *COUNTY, "-k", "measure"], "more than one --group is for --kind majority,"),
         ([*PRECINCT, *COUNTY, "-k", "groupings"], "more than one --group is for --kind majority,"),
+        ([*PRECINCT, "-k", "groupings"], "transfer, reported, got 'groupings'"),
         ([*PRECINCT, *COUNTY, "--coverage", "0.9"], "--coverage is for one --group"),
         ([*PRECINCT, *COUNTY, "--dask"], "--dask takes one --group"),
         ([*PRECINCT, *COUNTY, "-m", "knn"], "has no method 'knn'; it has group-boost"),
@@ -217,8 +219,10 @@ def test_what_is_refused(folder, words, said):
 
 
 def test_what_a_table_lacks(frame):
-    with pytest.raises(OptionError, match="`kind` says what each"):
+    with pytest.raises(OptionError, match="`kind` must be one of"):
         make_supervision("groupings", group="g", label="y")
+    with pytest.raises(OptionError, match="`kind` says what each"):
+        supervision_from_dict({"kind": "groupings", "group": "g", "label": ["y"]})
     given = {"group": ["precinct", "county"], "label": [["no", "yes"], ["c_no", "c_yes"]]}
     with pytest.raises(TableError, match=r"'county' .* names no group at all"):
         job_of(frame.assign(county=np.nan), **given)
@@ -227,3 +231,10 @@ def test_what_a_table_lacks(frame):
     with pytest.raises(TableError, match="are held out together"):
         job_of(table, **given).splits(2)
     assert isinstance(job_of(frame, **given), Job)
+
+
+def test_no_one_is_offered_a_kind_that_cannot_be_asked_for():
+    done = run("methods", "--kind", "groupings")
+    assert done.exit_code == 2
+    assert "transfer, reported, got 'groupings'" in " ".join(done.output.split())
+    assert "groupings" not in run("methods").output

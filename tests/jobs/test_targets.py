@@ -8,6 +8,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
 from groupwise.jobs import make_supervision
+from groupwise.jobs.reports import reports_of
 from groupwise.jobs.targets import labels_of, shares_of
 from groupwise.proportions import KNNAOCClassifier
 from groupwise.tables import TableError
@@ -84,6 +85,20 @@ def test_shares_are_those_of_the_estimators():
     for table in (shares(), shares(SIZE)):
         found = shares_of(table, ("a", "b"), "t.csv", groups)
         np.testing.assert_allclose(found, shares(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "written", [lambda share: f"{share:.2f}".replace(".", ","), lambda share: f"{100 * share:.1f}%"]
+)
+def test_shares_may_be_written_with_commas_or_in_percent(written):
+    table = shares().map(written)
+    found = shares_of(table, ("a", "b"), "t.csv", Groups(GROUPS))
+    np.testing.assert_allclose(found, shares(), atol=1e-12)
+    counts = pd.DataFrame({"a": ["1,000", "1,000"] * 2}, dtype=object)
+    with pytest.raises(TableError, match="must hold reported counts, numbers"):  # 1 or 1000?
+        reports_of(counts, ("a",), "t.csv", Groups([0, 0, 1, 1]))
+    counts = pd.DataFrame({"a": ["3", "12"] * 2}, dtype=object)
+    assert reports_of(counts, ("a",), "t.csv", Groups([0, 1, 0, 1]))[:, 0].tolist() == [3, 12] * 2
 
 
 def test_missing_labels_are_told_by_column_and_group():

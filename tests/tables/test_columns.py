@@ -61,12 +61,15 @@ def test_features(values, use):
         ("x", [f"a{k * 7}" for k in range(N)], "an identifier: 60 different values"),
         ("x", ["12", "13"] * 29 + ["14", "oops"], "numbers as text, but 'oops' in row 59 is none"),
         ("x", ["1,200", "13,500"] * 30, "decimals or thousands"),
+        ("x", [f"{k}" for k in range(N)], "numbers the rows"),
         ("x", [7] * N, "one value only"),
         ("x", [None] * N, "empty"),
         ("x", [[1, 2]] * N, "nested"),
         ("x", GROUP, "same as the group"),
         ("x", np.repeat(RNG.permutation(12), 5), "same as the group"),
         ("x", np.where(LABEL == "a", 0, 1), "same as the label"),
+        ("x", np.where(LABEL == "a", 0.25, 0.75), "same as the label"),
+        ("x", LABEL == "a", "same as the label"),
     ],
 )
 def test_never_features_by_accident(name, values, why):
@@ -77,6 +80,28 @@ def test_never_features_by_accident(name, values, why):
 def test_floats_that_differ_in_every_row_are_features():
     assert use_of(np.linspace(0, 1, N)).is_feature
     assert use_of(RNG.permutation(1000)[:N]).is_feature  # whole, all different, but no numbering
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda x: f"{x:.9f}".replace(".", ","),
+        lambda x: f"{x:e}".replace(".", ","),
+        lambda x: f"{1000 * x:,.6f}",
+        lambda x: f"{1000 * x:,.6f}".translate(str.maketrans(".,", ",.")),
+        lambda x: f"{x:.7f}%",
+        lambda x: f"€ {1000 * x:,.6f}",
+    ],
+)
+def test_numbers_as_text_that_differ_in_every_row_are_numbers(written):
+    numbers = np.append(RNG.normal(size=N - 1), 2.5)
+    values = pd.Series([written(x) for x in numbers])
+    assert values.nunique() == N
+    assert use_of(values).use == "number"
+    frame = Schema(("x",), ()).conform(pd.DataFrame({"x": values}), name="t")
+    scale = frame["x"].iloc[-1] / 2.5
+    assert scale in (0.01, 1.0, 1000.0)
+    np.testing.assert_allclose(frame["x"], scale * numbers, atol=1e-6)
 
 
 def test_roles_wishes_and_patterns():

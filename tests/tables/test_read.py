@@ -41,6 +41,8 @@ def write(people, folder, kind):
             stream.write(text)
     elif kind == "semicolon.csv":
         path.write_bytes(people.to_csv(index=False, sep=";").encode())
+    elif kind == "utf16.csv":
+        path.write_bytes(people.to_csv(index=False, sep="\t").encode("utf-16"))
     elif kind == "jsonl":
         people.to_json(path, orient="records", lines=True, date_format="iso")
     elif kind == "jsonl.gz":
@@ -61,8 +63,9 @@ def write(people, folder, kind):
     return path
 
 
-KINDS = ["csv", "csv.gz", "csv.zst", "csv.lz4", "tsv", "tsv.bz2", "semicolon.csv", "parquet",
-         "feather", "arrow", "stream.arrow", "jsonl", "jsonl.gz", "parts", "unnamed"]  # fmt: skip
+KINDS = ["csv", "csv.gz", "csv.zst", "csv.lz4", "tsv", "tsv.bz2", "semicolon.csv",
+         "utf16.csv", "parquet", "feather", "arrow", "stream.arrow", "jsonl", "jsonl.gz", "parts",
+         "unnamed"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

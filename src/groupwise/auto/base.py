@@ -95,11 +95,13 @@ class AutoMixin:
                     race.runner = InProcess(kind, tables, seed, None)
                     race.entries = race.entries[1:]
                     race.run_tier(tiers[0][:1])
-                choice = choose(kind, race)
+                choice = choose(kind, race, problem.whole_of_groups())
                 members = runner.refit(choice.entries)
             finally:
                 runner.close()
-        self._ensemble, self.members_ = keep_members(choice, members)
+        whole = problem.whole_of_groups()
+        choice, self.members_ = keep_members(kind, race, whole, choice, members)
+        self._ensemble = choice.ensemble
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
         self.n_groups_used_ = problem.groups.n_groups

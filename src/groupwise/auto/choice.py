@@ -1,6 +1,6 @@
 """From a race to one model: the ensemble, its estimate, and the table of all candidates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from groupwise.auto.ensemble import Answer, Truth
 from groupwise.auto.kinds import Ensemble, Kind
 from groupwise.auto.members import Member
 from groupwise.auto.race import LEAST_FOLDS, Entry, Race
-from groupwise.auto.scaling import mean_interval
+from groupwise.auto.scaling import design_effect, mean_interval
 from groupwise.exceptions import GroupDataError
 
 __all__ = [
@@ -26,6 +26,9 @@ __all__ = [
     "keep_members",
 ]
 
+#: Coarser ids by the names of groups, or nothing.
+Whole = Mapping[int, int] | None
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -36,7 +39,8 @@ class Estimate:
     score : float
         Of the ensemble, with selection and scaling learned on the other folds.
     low, high : float
-        Its 95 % interval for new groups like these, the luck of the training set included.
+        Its 95 % interval for new groups like these, the luck of the training set included; with
+        ``keep_whole`` for new users like these, whose groups depend on each other.
     """
 
     score: float
@@ -110,11 +114,12 @@ def held_out_groups(
     )
 
 
-def choose(kind: Kind, race: Race) -> Choice:
+def choose(kind: Kind, race: Race, whole: Whole = None) -> Choice:
     """Choose among the candidates that were judged on the same folds.
 
     These are all folds, or, where time was short, so many that candidates times folds are the most;
     three at least, if two candidates have as many: fewer say little of how good they are.
+    ``whole`` has the coarser id of each group, where folds divide none.
 
     Raises
     ------
@@ -129,6 +134,13 @@ def choose(kind: Kind, race: Race) -> Choice:
     if not usable:
         reasons = "; ".join(f"{e.candidate.name}: {e.reason or e.state}" for e in race.entries)
         raise GroupDataError(f"no candidate could be fitted ({reasons})")
+    return _choose_among(kind, race, whole, usable, n_folds)
+
+
+def _choose_among(
+    kind: Kind, race: Race, whole: Whole, usable: Sequence[Entry], n_folds: int
+) -> Choice:
+    """Choose among these, by what they said of the first folds."""
     truth = race.held_out.truth(n_folds)
     if n_folds == 1:  # its groups were all held out: halves of them learn and judge
         truth = replace(truth, fold_group=np.arange(truth.groups.n_groups) % 2)
@@ -136,12 +148,12 @@ def choose(kind: Kind, race: Race) -> Choice:
     methods = [entry.candidate.method.name for entry in usable]
     ensemble = kind.fit_ensemble(answers, truth, methods)
     answer = cross_fitted_answer(kind, answers, truth, methods)
-    interval = mean_interval(
-        kind.score(answer, truth),
-        _weights(kind, truth),
-        inflation=_training_luck(n_folds, race.n_folds),
-    )
-    estimate = Estimate(*interval)
+    score, weights = kind.score(answer, truth), _weights(kind, truth)
+    inflation = _training_luck(n_folds, race.n_folds)
+    if whole is not None:
+        users = [whole[name] for name in race.held_out.names(n_folds)]
+        inflation *= design_effect(score, np.array(users), weights)
+    estimate = Estimate(*mean_interval(score, weights, inflation=inflation))
     chosen = [usable[place] for place in ensemble.chosen]
     return Choice(ensemble, chosen, estimate, answer, n_folds)
 
@@ -166,26 +178,21 @@ def cross_fitted_answer(
     return found
 
 
-def keep_members(choice: Choice, members: Sequence[Member | None]) -> tuple[Ensemble, list[Member]]:
-    """The ensemble of the members that were fitted in time, and these."""
-    kept = [place for place, member in enumerate(members) if member is not None]
-    ensemble = choice.ensemble
-    if len(kept) < len(members):
-        ensemble = _with_members(ensemble, kept)
-    return ensemble, [member for member in members if member is not None]
+def keep_members(
+    kind: Kind, race: Race, whole: Whole, choice: Choice, members: Sequence[Member | None]
+) -> tuple[Choice, list[Member]]:
+    """The choice among the members that were fitted in time, and these.
 
-
-def _with_members(ensemble: Any, kept: list[int]) -> Any:
-    """The ensemble of some of its members, by place; so for the average inside a decision."""
-    parts: dict[str, Any] = {"chosen": [ensemble.chosen[place] for place in kept]}
-    if hasattr(ensemble, "scalings"):
-        parts["scalings"] = [ensemble.scalings[place] for place in kept]
-    if hasattr(ensemble, "weights"):
-        weights = ensemble.weights[kept]
-        parts["weights"] = weights / weights.sum()
-    if getattr(ensemble, "average", None) is not None:
-        parts["average"] = _with_members(ensemble.average, kept)
-    return replace(ensemble, **parts)
+    Where some were not, the others are scaled, averaged and judged anew: the estimate is that of
+    the model that there is.
+    """
+    fitted = [member for member in members if member is not None]
+    if len(fitted) == len(members):
+        return choice, fitted
+    in_time = zip(choice.entries, members, strict=True)
+    left = [entry for entry, member in in_time if member is not None]
+    again = _choose_among(kind, race, whole, left, choice.n_folds)
+    return again, [fitted[place] for place in again.ensemble.chosen]
 
 
 def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dict[str, Any]]:

@@ -93,6 +93,13 @@ class Problem:
         """Columns of ``X`` that are no categories."""
         return tuple(c for c in range(self.X.shape[1]) if c not in self.categories)
 
+    def whole_of_groups(self) -> dict[int, int] | None:
+        """The coarser id of each group by its name, where there are such."""
+        if self.keep_whole is None:
+            return None
+        ids = self.keep_whole[self.groups.first_rows]
+        return dict(zip(self.groups.names.tolist(), ids.tolist(), strict=True))
+
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """The same for some of the rows; groups keep their names."""
         rest = None if self.unprepared is None else self.unprepared.take(rows)

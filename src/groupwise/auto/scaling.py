@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax, stdtrit
 
-__all__ = ["Scaling", "cross_fitted", "is_worse", "log_loss", "mean_interval"]
+__all__ = [
+    "Scaling",
+    "cross_fitted",
+    "design_effect",
+    "is_worse",
+    "log_loss",
+    "mean_interval",
+]
 
 # Probabilities are kept this far from 0.
 _EDGE = 1e-6
@@ -188,3 +195,37 @@ def mean_interval(
     error = np.sqrt(np.sum((weights * (values - mean)) ** 2) * n / (n - 1)) / weights.sum()
     half = float(stdtrit(n - 1, 0.975) * error * np.sqrt(inflation))
     return mean, mean - half, mean + half
+
+
+def design_effect(
+    values: NDArray[Any], clusters: NDArray[Any], weights: NDArray[Any] | None = None
+) -> float:
+    """By what the variance of a mean exceeds that of independent values; NaN is left out.
+
+    Values of a cluster may depend on each other, as sessions of a user do; clusters do not. It is
+    the ratio of the two variances (Kish 1965), at least 1; where all values are the same, which
+    says nothing of it, the number of values per cluster.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    clusters : ndarray of shape (n,)
+    weights : ndarray of shape (n,), default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> right = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
+    >>> round(design_effect(right, np.array([0, 0, 1, 1, 2, 2])), 2)  # three users, not six
+    2.5
+    """
+    counted = ~np.isnan(values)
+    values, codes = values[counted], np.unique(clusters[counted], return_inverse=True)[1]
+    weights = np.ones(len(values)) if weights is None else weights[counted]
+    error = weights * (values - np.average(values, weights=weights))
+    together = np.bincount(codes, error)
+    n, n_clusters = len(values), len(together)
+    if n_clusters < 2 or np.ptp(values) == 0:
+        return n / n_clusters
+    alone = np.sum(error**2) * n / (n - 1)
+    return float(max(1.0, np.sum(together**2) * n_clusters / (n_clusters - 1) / alone))

@@ -267,14 +267,19 @@ def _print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:
     console.print(f"features:    {len(features)} columns")
     kinds = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
     for kind, heading in kinds.items():
-        names = [use.name for use in features if use.use == kind]
+        names = [_shown(use.name) for use in features if use.use == kind]
         if names:
             console.print(f"  {heading + ':':<11} {_listed(names)}")
     left_out = [use for use in uses if use.use == "not used" and use.why != SPECIFIED]
     for use in left_out:
-        console.print(f"  not used:   {use.name} ({use.why})")
+        console.print(f"  not used:   {_shown(use.name)} ({use.why})")
     if left_out:
         console.print("              (--features names the columns to use, these among them)")
+
+
+def _shown(name: str) -> str:
+    """A name as it is, or in quotes where its ends could not be seen."""
+    return name if name and name == name.strip() else repr(name)
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:
@@ -335,7 +340,8 @@ def print_score(
     worst = [f"{name} {value:.2f}" for name, value in summary["worst"].items() if value < 1.0]
     wrong = [name for name, value in summary["worst"].items() if value == 0.0]
     if len(wrong) == len(worst) > 0:  # right or wrong: no one is worse than another
-        console.print(f"wrong:       {', '.join(wrong)}, ...")
+        more = ", ..." if len(wrong) == len(summary["worst"]) < summary["n_groups"] else ""
+        console.print(f"wrong:       {', '.join(wrong)}{more}")
     elif worst:
         console.print(f"worst:       {', '.join(worst)}")
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from groupwise.auto import Estimate
 from groupwise.cli.commands import LOCAL
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.jobs import JobOptions, Method, Result, TableModel, methods_for
@@ -26,11 +25,8 @@ def fit_folder(
     folds: int,
     jobs: int | None,
     command: str,
-) -> tuple[TableModel, Result, Estimate | None]:
-    """Fit on the cluster at the address (or one of this machine's own).
-
-    The estimate is that of the automatic choice, where no method is named.
-    """
+) -> tuple[TableModel, Result]:
+    """Fit on the cluster at the address (or one of this machine's own)."""
     if importlib.util.find_spec("distributed") is None:
         raise OptionError("--dask needs the package distributed: install groupwise[dask]")
     others = ("sql", "order", "groups_table", "sources", "keep_whole")
@@ -64,7 +60,7 @@ def fit_folder(
             return fit_auto_folder(
                 job, time_limit=seconds, n_splits=folds, n_jobs=n_jobs, command=command
             )
-        return *job.run(chosen, params, command, folds), None
+        return job.run(chosen, params, command, folds)
 
 
 def _without_texts(use: ColumnUse) -> ColumnUse:

@@ -43,8 +43,8 @@ def doubts(
 ) -> None:
     """List the groups whose label is probably wrong, by models that have not seen them.
 
-    A group comes first if models of the other groups believe its label least. 'issue' marks those
-    that confident learning counts as wrong.
+    A group comes first if models of the other groups believe its label least. Those that confident
+    learning counts as wrong have another label beside theirs.
 
     Example: groupwise doubts sessions.parquet --group session --label kind -o doubts.csv
     """
@@ -80,14 +80,14 @@ def doubts(
             progress=lambda found, n: console.track(found, n, "Folds of whole groups"),
         )
         console.print(
-            f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are probably wrong"
+            f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are probably wrong; "
+            "the least believed come first"
         )
         for line in issues.table.head(n).itertuples():
-            mark = "issue" if line.issue else ""
+            rather = f"; rather {line.suggested}" if line.issue else ""
             console.print(
-                visible(f"  {line.group}: {line.given}, rather {line.suggested} "
-                        f"(believed {line.proba:.2f}) {mark}").rstrip()
-            )  # fmt: skip
+                visible(f"  {line.group}: {line.given} has probability {line.proba:.2f}{rather}")
+            )
         if out is not None:
             write_table(issues.table, out)
             console.print(f"written:     {out}: {len(issues.table):,} groups")

@@ -7,7 +7,6 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from groupwise.auto import Estimate
 from groupwise.cli import options
 from groupwise.cli.console import (
     Console,
@@ -154,7 +153,7 @@ def fit(
             raise OptionError("--param and --tune are for one method: name it with --method")
         if dask is not None:
             with console.log("groupwise.auto"):
-                model, result, estimate = fit_folder(
+                model, result = fit_folder(
                     job_options,
                     dask,
                     method,
@@ -164,7 +163,7 @@ def fit(
                     jobs=jobs,
                     command=command_line(),
                 )
-            _tell(console, model, result, out, page, estimate)
+            _tell(console, model, result, out, page)
             return
         job, why = job_options.job()
         if predictions is not None:
@@ -240,7 +239,7 @@ def _fit_auto(
     """Let all methods compete, telling of each when it is done."""
     console.print(f"method:      {AUTO} (all that apply compete, for {seconds:g} s)")
     with console.log("groupwise.auto"):
-        model, result, estimate = fit_auto(
+        model, result = fit_auto(
             job,
             time_limit=seconds,
             n_splits=folds,
@@ -249,7 +248,7 @@ def _fit_auto(
         )
     if coverage is not None:
         model = promise_from_result(job, model, result, AUTO, coverage)
-    _tell(console, model, result, out, page, estimate, promised=coverage is not None)
+    _tell(console, model, result, out, page, promised=coverage is not None)
     return model
 
 
@@ -259,7 +258,6 @@ def _tell(
     result: Result,
     out: Path,
     page: Page,
-    estimate: Estimate | None = None,
     *,
     promised: bool = False,
 ) -> None:
@@ -268,14 +266,15 @@ def _tell(
     if page.path is not None:
         write_report(result, page.path, title=page.title, notes=page.notes)
     summary, interval = result.summary(model.method), "95 % interval"
-    if estimate is not None:
+    if result.estimate is not None:
         print_board(console, result)
         members = _members(model)
-        console.print(f"{AUTO}: the best few, averaged: {', '.join(members)}")
+        what = "the best few, averaged" if len(members) > 1 else "one alone"
+        console.print(f"{AUTO}: {what}: {', '.join(members)}")
         partly = [name for name, n in members.items() if n < result.about.n_groups]
         if partly:
             console.print(f"fitted to a sample of the groups: {', '.join(partly)}")
-        summary |= {"low": estimate.low, "high": estimate.high, "members": members}
+        summary |= {"members": members}
         interval += " with the luck of the training set"
     units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training", interval)

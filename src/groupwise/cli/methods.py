@@ -22,8 +22,9 @@ def methods(
     with one_line_errors():
         if kind is not None and kind not in KINDS:
             raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}")
-        shown = [method for method in METHODS if kind in (None, method.kind)]
-        for one in KINDS:
+        kinds = KINDS if kind is None else [kind]
+        shown = [method for method in METHODS if method.kind in kinds]
+        for one in kinds:
             rows = [[m.name, m.paper] for m in shown if m.kind == one]
             if rows:
                 table = Console.table(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
+from groupwise.auto import AutoGroupClassifier, HeldOutGroups
 from groupwise.auto.candidates import Candidate
 from groupwise.jobs.evaluate import (
     constant_scores,
@@ -31,7 +31,7 @@ __all__ = ["fit_auto", "with_rows"]
 
 def fit_auto(
     job: Job, *, time_limit: float, n_splits: int, n_jobs: int, command: str = ""
-) -> tuple[TableModel, Result, Estimate]:
+) -> tuple[TableModel, Result]:
     """Let all methods that apply compete for a time, and judge the model that comes of it.
 
     Parameters
@@ -51,8 +51,7 @@ def fit_auto(
     result : Result
         Of the automatic choice (cross-fitted) and of every candidate that was judged. Where time
         is left, the best of these is fitted again to see which columns its score hangs on.
-    estimate : Estimate
-        The score to expect on new groups.
+        ``estimate`` is the score to expect on new groups.
     """
     started = time.monotonic()
     splits = job.splits(n_splits)  # a table that cannot be split is refused in its own words
@@ -77,7 +76,7 @@ def fit_auto(
         ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
-    return model, Result(about, methods, left_out), fitted.estimate_
+    return model, Result(about, methods, left_out, fitted.estimate_)
 
 
 def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:

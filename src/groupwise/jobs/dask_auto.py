@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
-from groupwise.auto import AutoGroupClassifier, Estimate
+from groupwise.auto import AutoGroupClassifier
 from groupwise.auto.members import Member
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.jobs.auto import fit_auto, with_rows
@@ -37,7 +37,7 @@ def fit_auto_folder(
     n_jobs: int,
     command: str = "",
     sampled_rows: int = SAMPLED_ROWS,
-) -> tuple[TableModel, Result, Estimate]:
+) -> tuple[TableModel, Result]:
     """Let all methods compete on a sample of whole groups, and fit to all rows what can be.
 
     The members of the automatic choice that boost a group loss are fitted again on the cluster and
@@ -61,15 +61,13 @@ def fit_auto_folder(
     -------
     model : TableModel
     result : Result
-        Of the candidates and of the automatic choice, on held-out groups of the sample.
-    estimate : Estimate
-        The score to expect on new groups. It is of members that knew the sample alone, so rather
-        too low than too high.
+        Of the candidates and of the automatic choice, on held-out groups of the sample. Its
+        estimate is of members that knew the sample alone, so rather too low than too high.
     """
     preparation, n_groups = job.preparation(), job.count_groups()
     sampled = _sampled_job(job, preparation, n_groups, sampled_rows)
     _check_splits(sampled, n_splits, n_groups)
-    model, result, estimate = fit_auto(
+    model, result = fit_auto(
         sampled, time_limit=time_limit, n_splits=n_splits, n_jobs=n_jobs, command=command
     )
     chosen: Any = model.estimator
@@ -84,7 +82,7 @@ def fit_auto_folder(
         n_sampled=n_sampled if n_sampled < n_groups else None,
     )
     methods = result.methods | {AUTO: with_rows(result.methods[AUTO], model, sampled)}
-    return model, replace(result, about=about, methods=methods), estimate
+    return model, replace(result, about=about, methods=methods)
 
 
 def _sampled_job(

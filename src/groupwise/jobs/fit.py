@@ -88,10 +88,7 @@ def fit_table(
         **options,
     ).job()
     if method in (None, AUTO) and not params and job.has_auto:
-        model, result, _ = fit_auto(
-            job, time_limit=time_limit, n_splits=n_splits, n_jobs=n_jobs or 1
-        )
-        return model, result
+        return fit_auto(job, time_limit=time_limit, n_splits=n_splits, n_jobs=n_jobs or 1)
     chosen = job.method(method)
     result = job.judge(chosen, dict(params or {}), n_splits=n_splits, n_jobs=n_jobs)
     return job.fit(chosen, dict(params or {})), result

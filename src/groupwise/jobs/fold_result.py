@@ -265,7 +265,7 @@ class FoldResult(Record):
                 _check_lengths(*margins)
 
 
-def wilson_interval(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
     """Interval of a share of ``n`` (Wilson 1927), of some width even where all are right.
 
     Examples

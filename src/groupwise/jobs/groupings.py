@@ -31,7 +31,12 @@ from groupwise.losses import (
 )
 from groupwise.tables import OptionError, TableError
 
-__all__ = ["KINDS_OF_GROUPINGS", "SeveralSupervision", "supervision_of_groupings"]
+__all__ = [
+    "KINDS_OF_GROUPINGS",
+    "SeveralSupervision",
+    "supervision_from_dict",
+    "supervision_of_groupings",
+]
 
 #: Kinds whose losses add up, with these.
 KINDS_OF_GROUPINGS: dict[str, type[GroupLoss]] = {
@@ -46,7 +51,7 @@ _CLASSES: dict[str, type[Supervision]] = {
 
 
 @dataclass(frozen=True)
-class SeveralSupervision(Supervision):
+class SeveralSupervision(Supervision, by_name=False):
     """The same kind of knowledge by each of several groupings; the first is judged and predicted.
 
     Rows may be in no group of a grouping but the first, and groups of any may have no label.
@@ -82,13 +87,13 @@ class SeveralSupervision(Supervision):
     reported: str | None = None
 
     kind: ClassVar[str] = "groupings"
-    by_name: ClassVar[bool] = False
     meaning: ClassVar[str] = (
         "the same kind of thing is known of the groups of several groupings (more than one `group`)"
     )
 
     def __post_init__(self) -> None:
         # as read from JSON
+        object.__setattr__(self, "label", tuple(self.label))
         object.__setattr__(self, "groups", tuple(self.groups))
         object.__setattr__(self, "labels", tuple(map(tuple, self.labels)))
         object.__setattr__(self, "weights", tuple(self.weights))
@@ -352,6 +357,13 @@ def supervision_of_groupings(
         weights=tuple(float(weights.get(group, 1.0)) for group in groups),
         **given,
     )
+
+
+def supervision_from_dict(content: Mapping[str, Any]) -> Supervision:
+    """Read what ``to_dict`` gave, of one grouping or of several."""
+    if content["kind"] != SeveralSupervision.kind:
+        return make_supervision(**content)
+    return SeveralSupervision(**{name: part for name, part in content.items() if name != "kind"})
 
 
 def _on_all_rows(values: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:

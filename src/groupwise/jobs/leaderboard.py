@@ -11,10 +11,12 @@ __all__ = ["leaderboard"]
 def leaderboard(result: Result) -> pd.DataFrame:
     """One line per method, the best first.
 
-    Scores of groups that are right or wrong have Wilson's interval, others a bootstrap over groups.
+    Scores of groups that are right or wrong have Wilson's interval, others a bootstrap over groups;
+    where users are kept whole, both are over users.
     Every method met the same folds, so a difference is taken group by group: its interval is a
     bootstrap over groups of the paired differences to the first method. The intervals speak of new
-    groups like these; they do not speak of the luck of the training sets.
+    groups like these; they do not speak of the luck of the training sets, but for that of the
+    automatic choice as a fitted model, which is its estimate's.
 
     Returns
     -------
@@ -24,7 +26,7 @@ def leaderboard(result: Result) -> pd.DataFrame:
         ``memory_mib`` of the largest.
     """
     scores = result.unit_scores()
-    found = {name: result.mean_with_interval(name, scores[name]) for name in scores}
+    found = {name: result.score_with_interval(name) for name in scores}
     order = sorted(found, key=lambda name: -found[name][0])
     lines = []
     for name in order:

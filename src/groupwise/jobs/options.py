@@ -11,7 +11,7 @@ from groupwise.groups import Groups
 from groupwise.jobs.groupings import supervision_of_groupings
 from groupwise.jobs.job import Job
 from groupwise.jobs.supervision import Supervision, make_supervision
-from groupwise.jobs.targets import get_column, ids_of
+from groupwise.jobs.targets import get_column, ids_of, refuse_stray_blanks
 from groupwise.tables import (
     LoadedTable,
     OptionError,
@@ -220,6 +220,7 @@ class JobOptions:
         column = of_first[0]
         groups = Groups(ids_of(frame, self.groups[0], name, "group"))
         labels = get_column(frame, column, name, "label")
+        refuse_stray_blanks(labels, name, column)
         per_group = labels.groupby(groups.codes).nunique(dropna=True)
         if int(per_group.max()) <= 1:
             why = f"as {column!r} is the same on all rows of a group"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from groupwise.groups import Groups
 from groupwise.jobs.supervision import Proportions, Split, named, plain_folds
-from groupwise.jobs.targets import Targets, about_columns, get_column
+from groupwise.jobs.targets import Targets, about_columns, amounts_of
 from groupwise.losses import Reported, ReportedCountLoss
 from groupwise.losses.reported import NOISES
 from groupwise.tables import OptionError, TableError
@@ -129,7 +129,7 @@ def reports_of(
     """The ends of what is reported, or a number of each of three or more classes, on each row."""
     table = {}
     for column in columns:
-        values = get_column(frame, column, name, "label")
+        values = amounts_of(frame, column, name)
         if not pd.api.types.is_numeric_dtype(values.dtype):
             raise TableError(f"{name}: column {column!r} must hold reported counts, numbers")
         table[column] = values.to_numpy(dtype=float, na_value=np.nan)

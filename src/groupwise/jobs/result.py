@@ -12,10 +12,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from groupwise.auto import Estimate
+from groupwise.auto.scaling import design_effect
 from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
 from groupwise.jobs.fold_result import FoldResult, Record, wilson_interval
-from groupwise.jobs.supervision import Supervision, make_supervision
+from groupwise.jobs.groupings import supervision_from_dict
+from groupwise.jobs.supervision import Supervision
 from groupwise.methods import AUTO
 from groupwise.metrics import bootstrap_interval
 from groupwise.tables import ColumnUse, TableError
@@ -89,10 +92,21 @@ class RunInfo(Record):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         parts = {name: value for name, value in content.items() if name != "score"}
-        parts["supervision"] = make_supervision(**parts["supervision"])
+        parts["supervision"] = supervision_from_dict(parts["supervision"])
         parts["classes"] = tuple(parts["classes"])
         parts["columns"] = tuple(ColumnUse(**use) for use in parts["columns"])
         return cls(**parts)._of_right_types()
+
+
+def _drawn_interval(
+    values: pd.Series, weights: pd.Series | None, whole: pd.Series | None
+) -> tuple[float, float, int]:
+    """A bootstrap over groups, or over those they belong to, and of how many."""
+    if whole is not None:
+        counts = pd.Series(1.0, index=values.index) if weights is None else weights
+        weights = counts.groupby(whole).sum()
+        values = (values * counts).groupby(whole).sum() / weights
+    return *bootstrap_interval(values, weight_group=weights), len(values)
 
 
 @dataclass(frozen=True)
@@ -105,11 +119,15 @@ class Result:
     methods : dict of str to list of FoldResult
     left_out : dict of str to str
         Methods that were not run, or failed, with the reason.
+    estimate : Estimate, default=None
+        Of the automatic choice, where it made the model. Its interval includes the luck of the
+        training set; those of single methods do not.
     """
 
     about: RunInfo
     methods: dict[str, list[FoldResult]]
     left_out: dict[str, str] = field(default_factory=dict)
+    estimate: Estimate | None = None
 
     @property
     def fitted(self) -> str | None:
@@ -147,25 +165,45 @@ class Result:
             Of its groups, indexed as in :meth:`unit_scores`; NaN leaves a group out.
         """
         counted = values.dropna()
-        units = [fold.units for fold in self.methods[method]]
-        weights = None
-        if self.about.supervision.counts_rows:
-            sizes = [size for unit in units for size in unit.size]
-            names = [name for unit in units for name in unit.name]
-            weights = pd.Series(sizes, index=names).reindex(counted.index)
+        weights, whole = self._weights(method, counted), self._whole(method, counted)
         mean = float(np.average(counted, weights=weights))
         if counted.isin([0.0, 1.0]).all():  # so many of so many right
-            return mean, *wilson_interval(mean, len(counted))
-        low, high = bootstrap_interval(counted, weight_group=weights)
+            together = 1.0 if whole is None else design_effect(counted.to_numpy(), whole.to_numpy())
+            return mean, *wilson_interval(mean, len(counted) / together)
+        low, high, n = _drawn_interval(counted, weights, whole)
         if high - low < _NO_WIDTH:  # all alike: the next group may be another
-            reach = 1.0 - 0.025 ** (1.0 / len(counted))
+            reach = 1.0 - 0.025 ** (1.0 / n)
             low, high = mean - reach, mean + reach
         return mean, low, high
+
+    def _weights(self, method: str, values: pd.Series) -> pd.Series | None:
+        """How much each group counts: its rows, or all alike."""
+        if not self.about.supervision.counts_rows:
+            return None
+        units = [fold.units for fold in self.methods[method]]
+        sizes = [size for unit in units for size in unit.size]
+        names = [name for unit in units for name in unit.name]
+        return pd.Series(sizes, index=names).reindex(values.index)
+
+    def _whole(self, method: str, values: pd.Series) -> pd.Series | None:
+        """The coarser id of each group, where folds divide none."""
+        units = [fold.units for fold in self.methods[method]]
+        if any(unit.whole is None for unit in units):
+            return None
+        ids = [whole for unit in units for whole in unit.whole or ()]
+        names = [name for unit in units for name in unit.name]
+        return pd.Series(ids, index=names).reindex(values.index)
+
+    def score_with_interval(self, method: str) -> tuple[float, float, float]:
+        """The score of one method with its 95 % interval; of the automatic choice its estimate."""
+        if method == AUTO and self.estimate is not None:
+            return self.estimate.score, self.estimate.low, self.estimate.high
+        return self.mean_with_interval(method, self.unit_scores()[method])
 
     def summary(self, method: str) -> dict[str, Any]:
         """Score, interval and worst groups of one method, and the score of a constant answer."""
         values = self.unit_scores()[method].dropna()
-        score, low, high = self.mean_with_interval(method, values)
+        score, low, high = self.score_with_interval(method)
         worst = values.sort_values(kind="stable").head(5)
         simplest = self.baseline()
         return {
@@ -186,13 +224,8 @@ class Result:
         if (difference == 0).all():  # no pair differs; the next may
             reach = 1.0 - 0.025 ** (1.0 / max(1, len(difference)))
             return 0.0, -reach, reach
-        units = [fold.units for fold in self.methods[method]]
-        weights = None
-        if self.about.supervision.counts_rows:
-            sizes = [size for unit in units for size in unit.size]
-            names = [name for unit in units for name in unit.name]
-            weights = pd.Series(sizes, index=names).reindex(difference.index)
-        low, high = bootstrap_interval(difference, weight_group=weights)
+        weights, whole = self._weights(method, difference), self._whole(method, difference)
+        low, high, _ = _drawn_interval(difference, weights, whole)
         return float(np.average(difference, weights=weights)), low, high
 
     def importance(self, method: str) -> pd.DataFrame | None:
@@ -223,6 +256,8 @@ class Result:
         """Refuse what a file may say and no run does: codes of no class, lines too short."""
         if not self.methods or not is_of_type(self.left_out, dict[str, str]):
             raise ValueError("expected at least one method")
+        if self.estimate is not None and not is_of_type(asdict(self.estimate), dict[str, float]):
+            raise ValueError("expected the estimate in numbers")
         for folds in self.methods.values():
             if not folds:
                 raise ValueError("expected at least one fold of each method")
@@ -241,6 +276,8 @@ class Result:
             "methods": {k: [fold.to_dict() for fold in v] for k, v in self.methods.items()},
             "left_out": self.left_out,
         }
+        if self.estimate is not None:
+            content["estimate"] = asdict(self.estimate)
         return json.dumps(content, allow_nan=False)
 
     def save(self, path: str | Path) -> Path:
@@ -272,7 +309,12 @@ class Result:
                 method: [FoldResult.from_dict(fold) for fold in folds]
                 for method, folds in content["methods"].items()
             }
-            result = cls(RunInfo.from_dict(content["about"]), methods, content["left_out"])
+            result = cls(
+                RunInfo.from_dict(content["about"]),
+                methods,
+                content["left_out"],
+                Estimate(**content["estimate"]) if "estimate" in content else None,
+            )
             result._check()
             return result
         except (ValueError, LookupError, TypeError, AttributeError) as error:

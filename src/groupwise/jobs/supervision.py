@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-#: The kinds by name; each class enters itself.
+#: The kinds that a caller can ask for, by name; each class enters itself.
 KINDS: dict[str, type["Supervision"]] = {}
 
 
@@ -77,11 +77,10 @@ class Supervision:
     explains: ClassVar[bool] = True
     #: What is predicted of a group: probabilities, or shares.
     mark: ClassVar[str] = "p"
-    #: Whether a caller can ask for it by name.
-    by_name: ClassVar[bool] = True
 
-    def __init_subclass__(cls) -> None:
-        KINDS[cls.kind] = cls
+    def __init_subclass__(cls, by_name: bool = True) -> None:
+        if by_name:
+            KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
         if self.group is None:
@@ -146,9 +145,10 @@ class Supervision:
         y_group = targets.y[targets.groups.first_rows]
         counts = np.bincount(y_group, minlength=len(targets.classes))
         if counts.min() < 2:
+            few = "one group only" if counts.min() else "no group"
             raise TableError(
-                f"class {targets.classes[int(counts.argmin())]!r} has {counts.min()} group(s); at "
-                "least two are needed to learn from one and be judged on another"
+                f"class {targets.classes[int(counts.argmin())]!r} has {few}; at least two are "
+                "needed to learn from one and be judged on another"
             )
         if targets.whole is not None:
             return _stratified_whole_folds(targets, y_group, n_splits, seed)
@@ -425,8 +425,7 @@ def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -
     Presence(group='molecule', label=('active',), positive='yes')
     """
     if kind not in KINDS:
-        offered = ", ".join(name for name, cls in KINDS.items() if cls.by_name)
-        raise OptionError(f"`kind` must be one of {offered}, got {kind!r}")
+        raise OptionError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}")
     chosen = KINDS[kind]
     given = {name: value for name, value in columns.items() if value is not None}
     useless = sorted(set(given) - {field.name for field in fields(chosen)})

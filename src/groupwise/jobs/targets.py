@@ -19,18 +19,21 @@ from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
 from groupwise.inputs.labels import refuse_missing
 from groupwise.tables import TableError
+from groupwise.tables.cells import numbers_in_text
 from groupwise.tables.columns import column_kind, suggestion
 
 __all__ = [
     "GroupingTargets",
     "Targets",
     "about_columns",
+    "amounts_of",
     "class_codes",
     "coarser_ids",
     "get_column",
     "ids_of",
     "labels_of",
     "order_of",
+    "refuse_stray_blanks",
     "shares_of",
     "whole_of",
 ]
@@ -189,7 +192,21 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
                 "class (shares of classes go with `kind` proportions, one column per class)"
             )
         return numbers.astype(np.int64).astype(str)
+    refuse_stray_blanks(values, name, column)
     return values.astype(str).to_numpy(dtype=str)
+
+
+def refuse_stray_blanks(values: pd.Series, name: str, column: str) -> None:
+    """Refuse labels that are the same but for blanks before or after them."""
+    different = pd.Series(values.dropna().unique()).astype(str)
+    same = different[different.str.strip().duplicated(keep=False)].sort_values(
+        key=lambda s: s.str.strip()
+    )
+    if len(same):
+        one, other = same.iloc[:2]
+        raise TableError(
+            f"{name}: column {column!r} holds {one!r} and {other!r}, which differ by blanks only"
+        )
 
 
 # Who groups belong to, by the name of the column.
@@ -297,15 +314,17 @@ def shares_of(
     frame: pd.DataFrame, columns: tuple[str, ...], name: str, groups: Groups
 ) -> NDArray[np.float64]:
     """Shares of the classes, from one count or share column per class, on each row."""
-    table = pd.DataFrame({column: _amounts(frame, column, name) for column in columns})
+    table = pd.DataFrame({column: amounts_of(frame, column, name) for column in columns})
     with about_columns(name, *columns):
         return groups.spread(class_shares(table, groups)[0])
 
 
-def _amounts(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+def amounts_of(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+    """Counts or shares; as they are where they cannot be read as numbers."""
     values = get_column(frame, column, name, "label")
     if column_kind(values) != "number":
-        return values
+        numbers = numbers_in_text(values)
+        return values if (numbers.isna() & values.notna()).any() else numbers
     return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
 
 

@@ -46,7 +46,7 @@ def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
         yield _probabilities(result, best)
         yield _calibration(_group_bins(first), best, "groups")
     elif result.about.supervision.group is not None:
-        yield _spread(result, board)
+        yield _spread(result, board, best)
     if first[0].units.shares is not None:
         yield _shares(result, best)
     held = None if result.about.supervision.rows_labelled else held_coverage(first)
@@ -120,20 +120,20 @@ def _probabilities(result: Result, best: str) -> Picture:
     )
 
 
-def _spread(result: Result, board: pd.DataFrame) -> Picture:
+def _spread(result: Result, board: pd.DataFrame, best: str) -> Picture:
     """The middle half of the groups' scores under every method."""
     scores = result.unit_scores()
     rows = []
-    for position, name in enumerate(map(str, board.index)):
+    for name in map(str, board.index):
         values = scores[name].dropna()
         low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-        rows.append(Interval(name, float(middle), float(low), float(high), position == 0))
-    best = scores[rows[0].name].dropna()
+        rows.append(Interval(name, float(middle), float(low), float(high), name == best))
+    [shown], of_best = [row for row in rows if row.strong], scores[best].dropna()
     return Picture(
         "Scores of single groups",
-        f"Half of the groups score {rows[0].low:.2f} to {rows[0].high:.2f} under {rows[0].name}; "
-        f"the worst is {best.idxmin()} with {best.min():.2f}. Dots are medians, lines the middle "
-        "half.",
+        f"Half of the groups score {shown.low:.2f} to {shown.high:.2f} under {best}; "
+        f"the worst is {of_best.idxmin()} with {of_best.min():.2f}. Dots are medians, lines the "
+        "middle half.",
         intervals(rows, digits=2),
     )
 

@@ -8,9 +8,12 @@ import pandas as pd
 
 __all__ = ["DATE_PARTS", "date_parts", "dates_in", "numbers_in_text"]
 
-_COMMA = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
+_COMMA = re.compile(r"^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$")
 _WHOLE = re.compile(r"^\s*[+-]?\d+\s*$")
 _THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$")
+# 1,234.5 and 1.234,5, each beside numbers without a mark of thousands
+_ENGLISH = re.compile(r"^\s*[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?\s*$")
+_CONTINENTAL = re.compile(r"^\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*$")
 
 #: What becomes of a date: its place in time and its places in the year, the week and the day.
 DATE_PARTS = ("days", "month", "weekday", "hour")
@@ -21,7 +24,8 @@ def numbers_in_text(values: pd.Series) -> pd.Series:
     """Numbers that were written as text; NaN where a text is none.
 
     A comma is the decimal mark where every text is a whole number or has one comma, unless all of
-    them could have it as a mark of thousands.
+    them could have it as a mark of thousands. Where a text has both marks, the first is that of
+    thousands. Of a currency that every text has its sign is left out; a percent is a hundredth.
 
     Examples
     --------
@@ -29,13 +33,32 @@ def numbers_in_text(values: pd.Series) -> pd.Series:
     [1.5, 2.0, nan]
     >>> numbers_in_text(pd.Series(["1,500", "2,250"])).tolist()  # 1.5 or 1500?
     [nan, nan]
+    >>> numbers_in_text(pd.Series(["1,500", "2,250.5"])).tolist()
+    [1500.0, 2250.5]
     """
     different = pd.Series(values.dropna().unique())
     texts = different.astype(str)
+    in_percent = bool(texts.str.endswith("%").all())
+    for sign in "%$€£¥":
+        if texts.str.count(re.escape(sign)).eq(1).all():
+            texts = texts.str.replace(sign, "", regex=False).str.strip()
     numbers = pd.to_numeric(texts, errors="coerce")
-    if numbers.isna().any() and _has_decimal_commas(texts):
-        numbers = pd.to_numeric(texts.str.replace(",", ".", regex=False), errors="coerce")
+    if numbers.isna().any():
+        numbers = pd.to_numeric(_with_points(texts), errors="coerce")
+    if in_percent:
+        numbers = numbers / 100.0
     return values.map(dict(zip(different, numbers.to_numpy(float), strict=True))).astype(float)
+
+
+def _with_points(texts: pd.Series) -> pd.Series:
+    """The texts with a point as their decimal mark and no mark of thousands, where that is sure."""
+    if (texts.str.contains(",", regex=False) & texts.str.contains(".", regex=False)).any():
+        if texts.str.match(_ENGLISH).all():
+            return texts.str.replace(",", "", regex=False)
+        if texts.str.match(_CONTINENTAL).all():
+            plain = texts.str.replace(".", "", regex=False)
+            return plain.str.replace(",", ".", regex=False)
+    return texts.str.replace(",", ".", regex=False) if _has_decimal_commas(texts) else texts
 
 
 def _has_decimal_commas(texts: pd.Series) -> bool:

@@ -39,6 +39,7 @@ _ISO_DATE = re.compile(r"^\s*\d{4}-\d{1,2}-\d{1,2}([ T].*)?$")
 _WITH_COMMAS = re.compile(r"^\s*[+-]?\d{1,3}(,\d{3})+\s*$")
 _ODD_DATES = "dates or times as text in a form that can be read in two ways; 2024-03-31 cannot"
 _FEW_ROWS = 20
+_FEW_VALUES = 20
 
 
 @dataclass(frozen=True)
@@ -149,9 +150,17 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
         return ColumnUse(name, "not used", "nested or mixed values")
     if (present.iloc[:100] == present.iloc[0]).all() and (present == present.iloc[0]).all():
         return ColumnUse(name, "not used", "one value only")
-    fractions = kind == "number" and not _is_whole(present)  # no id, no copy: need not be counted
-    n_different = 0 if fractions else present.nunique()
+    if kind == "category" and not _are_dates(present):
+        numbers = numbers_in_text(present)
+        if numbers.notna().all():  # judged as numbers are
+            kind, present = "number", numbers
+    # measured numbers are no ids and need not be counted; a few that come again may be the label
+    fractions = kind == "number" and not _is_whole(present)
+    few = not fractions or present.iloc[:1000].nunique() <= _FEW_VALUES
+    n_different = present.nunique() if few else 0
     reason = None
+    if fractions and few and "label" in same_as:
+        reason = _renamed(values, {"label": same_as["label"]}, n_different)
     if not fractions:
         dates = kind == "date" or (kind == "category" and _are_dates(present))
         if not dates:  # one date for each group is a feature like any other

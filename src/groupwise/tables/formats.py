@@ -1,5 +1,6 @@
 """Where a table comes from: the address of a database, or a file of some kind with its reader."""
 
+import codecs
 import csv
 import io
 import os
@@ -133,6 +134,9 @@ def numbered(n_columns: int) -> list[str]:
 def _first_line(stream: BinaryIO) -> tuple[bytes, Any]:
     """The header without losing it: the rest is handed on behind it."""
     head = stream.read(1 << 16)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Excel's "Unicode text"
+        stream = io.BytesIO((head + stream.read()).decode("utf-16").encode())
+        head = stream.read(1 << 16)
     if not head.strip():
         raise TableError("is empty")
     first = head.split(b"\n", 1)[0]

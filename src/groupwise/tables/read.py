@@ -25,6 +25,8 @@ from groupwise.tables.sql import run_query
 
 __all__ = ["LoadedTable", "TableLike", "as_table", "as_text", "frame_fingerprint", "read_table"]
 
+_SAVE_AS = "; save it as UTF-8 (in Excel 'CSV UTF-8')"
+
 #: A file, a DataFrame of pandas, polars or any library that speaks Arrow, or a table as read.
 TableLike = Any
 
@@ -248,7 +250,7 @@ def _as_frame(tables: list[pa.Table]) -> pd.DataFrame:
         raise TableError("there are no rows")
     for field in table.schema:
         if pa.types.is_binary(field.type):
-            raise TableError(f"column {field.name!r} holds text that is not UTF-8")
+            raise TableError(f"column {field.name!r} holds text that is not UTF-8{_SAVE_AS}")
         if pa.types.is_decimal(field.type):
             position = table.schema.get_field_index(field.name)
             table = table.set_column(position, field.name, table[field.name].cast(pa.float64()))
@@ -284,6 +286,6 @@ def frame_fingerprint(frame: pd.DataFrame) -> str:
 def _reason(error: Exception) -> str:
     """One line of a reader's message, with its own file names left out."""
     if isinstance(error, UnicodeDecodeError):
-        return "there are names or texts that are not UTF-8"
+        return f"there are names or texts that are not UTF-8{_SAVE_AS}"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0] if isinstance(error, TableError | OSError) else f"cannot be read: {lines[0]}"
