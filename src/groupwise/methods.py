@@ -267,6 +267,14 @@ METHODS: tuple[Method, ...] = (
            _pooled_network("attention"), needs="torch",
            max_rows=20_000, is_slow=True),
 
+    Method("grade", "group-boost", _BOOST, "proportional odds (McCullagh 1980), on LightGBM",
+           _boosting("OrdinalLoss"), _ROUNDS),
+    Method("grade", "naive-boosting", _NAIVE, _NAIVE_MEAN, {"rule": "mean"}, _MEAN_RULES),
+    Method("grade", "naive-logistic", _NAIVE, _NAIVE_MEAN,
+           {"estimator": _LOGISTIC, "rule": "mean"}, {"estimator__C": (0.1, 1.0), **_MEAN_RULES}),
+    Method("grade", "statistics", _STATISTICS, _FOREST, explains=False),
+    Method("grade", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
+
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
            max_rows=3000),
@@ -364,7 +372,7 @@ METHODS: tuple[Method, ...] = (
     *(Method(kind, AUTO, "groupwise.auto:AutoGroupClassifier",
              "all of these compete, the best few are averaged",
              {"kind": kind, "time_limit": _AUTO_SECONDS})
-      for kind in ("majority", "presence", "proportions", "measure", "transfer")),
+      for kind in ("majority", "presence", "grade", "proportions", "measure", "transfer")),
 )
 # fmt: on
 

@@ -92,7 +92,7 @@ def test_the_default_method_applies(kind, measure, n_classes):
     if n_classes > 2 and (kind == "presence" or (measure and not MEASURES[measure].multiclass)):
         pytest.skip("for two classes by definition; refused in one line when the table is read")
     table = table_of_classes(n_classes)
-    label = "kind" if kind in ("majority", "presence") else "row"
+    label = "kind" if kind in ("majority", "presence", "grade") else "row"
     if kind == "reported":
         counts = pd.get_dummies(table.frame["row"]).groupby(table.frame["group"]).transform("sum")
         table.frame[counts.columns] = counts

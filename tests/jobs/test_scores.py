@@ -48,7 +48,7 @@ def supervision_of(kind, n_classes, measure):
     if kind == "reported":
         label = [f"count_{k}" for k in range(n_classes)] if n_classes > 2 else "count_1"
         return make_supervision(kind, group="group", label=label, reported="laplace 1")
-    label = "kind" if kind in ("majority", "presence") else "row"
+    label = "kind" if kind in ("majority", "presence", "grade") else "row"
     more = {"domain": "domain", "target_domain": "new"} if kind == "transfer" else {}
     return make_supervision(kind, group="group", label=label, measure=measure, **more)
 

@@ -24,6 +24,12 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("naive-boosting", {"rule": "score"}),
         ("statistics", {}),
     ),
+    "grade": (
+        ("means-logistic", {}),
+        ("naive-boosting", {"rule": "mean"}),
+        ("naive-boosting", {"rule": "score"}),
+        ("statistics", {}),
+    ),
     "proportions": (("constant", {}), ("means-logistic", {})),
     "measure": (("boosted-rows", {}),),  # the average tunes a threshold itself
     "transfer": (

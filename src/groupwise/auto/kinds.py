@@ -218,9 +218,9 @@ class Kind(ABC):
 
 @dataclass(frozen=True)
 class Labels(Kind):
-    """One class per group: majority or presence."""
+    """One class per group: majority, presence or grade."""
 
-    name: str  # type: ignore[misc]  # constant in other kinds; here there are two
+    name: str  # type: ignore[misc]  # constant in other kinds; here there are three
 
     keeps: ClassVar[tuple[str, ...]] = ("proba_group",)
     score_name: ClassVar[str] = "share of groups predicted right"

@@ -109,7 +109,7 @@ def _labels(frame: pd.DataFrame, groups: Groups, labels: list[str]) -> dict[str,
         "groups_with_conflicts": len(conflicts),
         "conflicts": [_conflict(values, groups, int(code)) for code in conflicts[:5]],
     }
-    kinds = _kinds(len(conflicts), n_classes)
+    kinds = _kinds(len(conflicts), n_classes, pd.api.types.is_numeric_dtype(values.dtype))
     if {"majority", "presence"} <= set(kinds):
         kinds |= _both_meanings(values.iloc[groups.first_rows])
     n_groups = int(values.notna().groupby(groups.codes).any().sum())
@@ -136,11 +136,13 @@ def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
     return f"group {show(groups.names[code])}: {counts}"
 
 
-def _kinds(n_conflicts: int, n_classes: int) -> dict[str, str]:
+def _kinds(n_conflicts: int, n_classes: int, numbers: bool) -> dict[str, str]:
     """Kinds of supervision that fit, with what each takes the label to be."""
     if n_conflicts:
         return _meanings("proportions", "measure", "transfer")
-    return _meanings("majority", "presence") if n_classes == 2 else _meanings("majority")
+    if n_classes == 2:
+        return _meanings("majority", "presence")
+    return _meanings("majority", "grade") if numbers else _meanings("majority")
 
 
 def _meanings(*kinds: str) -> dict[str, str]:

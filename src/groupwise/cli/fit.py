@@ -173,10 +173,8 @@ def fit(
             )
             if job.unlabelled is None:
                 raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
-        if coverage is not None and isinstance(job.supervision, SeveralSupervision):
-            raise OptionError("--coverage is for one --group")
-        if coverage is not None and job.supervision.kind == "reported":
-            raise OptionError("--coverage needs counts that are exact, not --reported ones")
+        if coverage is not None:
+            job.supervision.check_covered()
         if method in (None, AUTO) and not params and job.has_auto:
             print_job(console, job, why)
             model = _fit_auto(console, job, seconds, folds, jobs, out, page, coverage)

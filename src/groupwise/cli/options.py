@@ -55,6 +55,7 @@ __all__ = [
 
 #: How arguments of the library are called on the command line; messages are translated by it.
 OPTION_NAMES = {
+    "coverage": "--coverage",
     "domain": "--domain",
     "group": "--group",
     "group_weights": "--group-weight",
@@ -150,8 +151,8 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         "-k",
-        help="majority, presence, proportions, reported, measure or transfer; by default told by "
-        "the rest.",
+        help="majority, presence, grade, proportions, reported, measure or transfer; by default "
+        "told by the rest.",
     ),
 ]
 MeasureName = Annotated[

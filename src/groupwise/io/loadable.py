@@ -45,7 +45,7 @@ OWN = {
     "groupwise.jobs.groupings": "SeveralSupervision",
     "groupwise.jobs.model": "TableModel",
     "groupwise.jobs.reports": "Reports",
-    "groupwise.jobs.supervision": "Majority Measure Presence Proportions Transfer",
+    "groupwise.jobs.supervision": "Grade Majority Measure Presence Proportions Transfer",
     "groupwise.kernels.features": "LandmarkFeatures",
     "groupwise.kernels.gram": "Kernel",
     "groupwise.losses.exact_counts": "ExactCountLoss",
