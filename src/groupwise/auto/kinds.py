@@ -189,7 +189,7 @@ class Kind(ABC):
             cv, problem.X, None, groups, keep_whole=whole, stratify=False, random_state=seed
         )
 
-    def proba_group(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+    def group_answer(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         """Class probabilities or shares of groups; where rows are labelled, their votes."""
         if "proba_group" in answer:
             return answer["proba_group"]

@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from groupwise.base import Predictions
 from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
+from groupwise.jobs.class_answers import ClassAnswers
 from groupwise.jobs.fold_result import GroupResults
 from groupwise.jobs.targets import (
     Targets,
@@ -47,7 +48,7 @@ KINDS: dict[str, type["Supervision"]] = {}
 
 
 @dataclass(frozen=True)
-class Supervision:
+class Supervision(ClassAnswers):
     """Base of the kinds of supervision: labels by group, two or more classes.
 
     Attributes
@@ -71,14 +72,10 @@ class Supervision:
     right_or_wrong: ClassVar[bool] = True
     #: Arguments it cannot do without, besides ``group`` and ``label``.
     required: ClassVar[tuple[str, ...]] = ()
-    #: Whether labels belong to rows, so that single predictions can be judged.
-    rows_labelled: ClassVar[bool] = False
     #: Whether the score is that of rows, so that a group counts as often as it has rows.
     counts_rows: ClassVar[bool] = False
     #: Whether a row can weigh towards its group's label.
     explains: ClassVar[bool] = True
-    #: What is predicted of a group: probabilities, or shares.
-    mark: ClassVar[str] = "p"
     #: The kind whose sets or intervals have a coverage; ``None``: none have, for this reason.
     covered_as: ClassVar[str | None] = None
     not_covered: ClassVar[str] = ""
