@@ -28,6 +28,7 @@ def table():
     counts = frame.groupby("group")["row"].transform(lambda v: (v == "yes").sum())
     frame["n_yes"], frame["n_no"] = counts, size - counts
     frame["grade"] = np.digitize(counts, [3, 5])
+    frame["mean"] = frame.groupby("group")["x"].transform("mean")
     frame["wave"] = np.repeat(np.arange(n_groups) // 4, size)  # of four groups
     of_wave = frame.groupby("wave")["row"].transform(lambda v: (v == "yes").sum())
     frame["wave_yes"], frame["wave_no"] = of_wave, 4 * size - of_wave
@@ -38,6 +39,8 @@ COLUMNS = {
     "majority": {"group": "group", "label": ("kind",)},
     "presence": {"group": "group", "label": ("kind",)},
     "grade": {"group": "group", "label": ("grade",)},
+    "mean": {"group": "group", "label": ("mean",)},
+    "total": {"group": "group", "label": ("n_yes",)},
     "proportions": {"group": "group", "label": ("n_no", "n_yes")},
     "reported": {"group": "group", "label": ("n_yes",), "reported": "rounded 2"},
     "measure": {"group": "group", "label": ("row",), "measure": "f1"},

@@ -190,7 +190,7 @@ class Kind(ABC):
         )
 
     def group_answer(self, answer: Answer, truth: Truth) -> NDArray[Any]:
-        """Class probabilities or shares of groups; where rows are labelled, their votes."""
+        """Class probabilities, shares or numbers of groups; where rows are labelled, votes."""
         if "proba_group" in answer:
             return answer["proba_group"]
         proba_row = answer["proba_row"]
@@ -377,13 +377,19 @@ class Numbers(Kind):
 
     target: str
 
-    name: ClassVar[str] = "number"
     keeps: ClassVar[tuple[str, ...]] = ("y_group",)
     score_name: ClassVar[str] = "1 - squared error over the variance of the groups' numbers"
 
     @property
+    def name(self) -> str:  # type: ignore[override]  # constant in other kinds; here there are two
+        return self.target
+
+    @property
     def fixed(self) -> dict[str, Any]:
         return {"target": self.target}
+
+    def group_answer(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return answer["y_group"]
 
     def n_averaged(self, n_groups: int) -> int | None:
         return N_BEST_SHARES

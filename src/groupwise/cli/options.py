@@ -16,6 +16,7 @@ __all__ = [
     "OPTION_NAMES",
     "Coverage",
     "Domain",
+    "Exposure",
     "Features",
     "Folds",
     "Group",
@@ -57,6 +58,8 @@ __all__ = [
 OPTION_NAMES = {
     "coverage": "--coverage",
     "domain": "--domain",
+    "explain": "--explain",
+    "exposure": "--exposure",
     "group": "--group",
     "group_weights": "--group-weight",
     "groups_table": "--groups-table",
@@ -151,8 +154,8 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         "-k",
-        help="majority, presence, grade, proportions, reported, measure or transfer; by default "
-        "told by the rest.",
+        help="majority, presence, grade, proportions, reported, mean, total, measure or transfer; "
+        "by default told by the rest.",
     ),
 ]
 MeasureName = Annotated[
@@ -171,6 +174,14 @@ ReportedWords = Annotated[
         help="The label is a count as it was published: 'exact', or what was done to it: any of "
         "'laplace 2' (geometric, gaussian), 'rounded 5', 'below 5' (left out), 'sample 0.1' (the "
         "share of a group's rows that are here), with commas between.",
+    ),
+]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COLUMN",
+        help="What a row's rate is multiplied by (people, days), for a total of counts.",
     ),
 ]
 Features = Annotated[

@@ -44,6 +44,7 @@ OWN = {
     "groupwise.inputs.rows": "CategoryColumns",
     "groupwise.jobs.groupings": "SeveralSupervision",
     "groupwise.jobs.model": "TableModel",
+    "groupwise.jobs.numbers": "Mean Total",
     "groupwise.jobs.reports": "Reports",
     "groupwise.jobs.supervision": "Grade Majority Measure Presence Proportions Transfer",
     "groupwise.kernels.features": "LandmarkFeatures",

@@ -8,6 +8,7 @@ from groupwise.jobs.fold_result import FoldResult, GroupResults
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
 from groupwise.jobs.model import TableModel
+from groupwise.jobs.numbers import Mean, Total
 from groupwise.jobs.options import JobOptions, read_tables
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
@@ -22,11 +23,13 @@ __all__ = [
     "GroupResults",
     "Job",
     "JobOptions",
+    "Mean",
     "Method",
     "Result",
     "RunInfo",
     "Supervision",
     "TableModel",
+    "Total",
     "coarser_ids",
     "fit_auto",
     "fit_table",

@@ -42,11 +42,14 @@ def predict_table(
         Rows in the table's order, groups by name. ``predicted`` and one probability ``p_CLASS`` per
         class; for rows of methods that have it ``weight``, the row's part in its group's label.
         Groups of proportions have ``share_CLASS``; groups whose rows are labelled one by one have
-        ``n_CLASS``, the number of rows predicted so, and no class of their own. A model with a
-        promise adds its sets or intervals.
+        ``n_CLASS``, the number of rows predicted so, and no class of their own. Where numbers are
+        predicted, ``predicted`` is all there is. A model with a promise adds its sets or
+        intervals.
     """
     if level not in ("row", "group"):
         raise OptionError(f"`level` must be row or group, got {level!r}")
+    if explain and not model.classes:
+        raise OptionError(f"`explain` is for classes, not for `kind` {model.supervision.kind}")
     features = model.schema.conform(table.frame, name=table.name)
     kept = {name: get_column(table.frame, name, table.name, "keep") for name in keep}
     groups = _groups_of(model, table, level)

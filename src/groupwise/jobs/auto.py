@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.auto import AutoGroupClassifier, HeldOutGroups
+from groupwise.auto import HeldOutGroups
+from groupwise.auto.base import AutoMixin
 from groupwise.auto.candidates import Candidate
 from groupwise.jobs.evaluate import (
     constant_scores,
@@ -58,7 +59,7 @@ def fit_auto(
     params = {"time_limit": time_limit, "cv": n_splits, "n_jobs": n_jobs}
     model = job.fit(job.method(AUTO), params)
     fitted: Any = model.estimator
-    assert isinstance(fitted, AutoGroupClassifier)
+    assert isinstance(fitted, AutoMixin)
     board = fitted.leaderboard_
     failed = board[board["state"] == "failed"]
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))

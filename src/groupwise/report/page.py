@@ -187,6 +187,8 @@ def _units(result: Result, folds: list[FoldResult]) -> list[list[Any]]:
 
 def _said(units: GroupResults, g: int, classes: tuple[str, ...]) -> tuple[str, str, bool]:
     """What was predicted of a group and what is known of it."""
+    if units.number is not None and units.number_predicted is not None:
+        return f"{units.number_predicted[g]:.4g}", f"{units.number[g]:.4g}", False
     if units.shares is not None:
         return _listed(units.proba[g], classes), _listed(units.shares[g], classes), False
     if units.counts is not None and units.counts_predicted is not None:
