@@ -428,6 +428,9 @@ METHODS: tuple[Method, ...] = (
            "the same for totals that scatter more", _boosting("NegativeBinomialTotalLoss"), _ROUNDS,
            takes_exposure=True),
 
+    Method("survival", "group-boost", _BOOST_NUMBERS, "partial likelihood (Cox 1972), on LightGBM",
+           {"loss": "groupwise.losses:CoxLoss"}, _ROUNDS),
+
     # the loss comes from what is known by each grouping
     Method("groupings", "group-boost", _BOOST, "the groupings' losses added up, on LightGBM",
            {"trees": "groupwise.boosting:HistTrees"}, _ROUNDS),

@@ -126,10 +126,10 @@ def test_describe_tells_the_kinds(clinics):
     words = ("describe", clinics / "rows.csv", "--groups-table", clinics / "clinics.csv",
              "-g", "clinic", "-l")  # fmt: skip
     told = json.loads(run(*words, "price", "--json").stdout)
-    assert list(told["kinds"]) == ["mean", "total"] and "balance" not in told
+    assert list(told["kinds"]) == ["mean", "total", "survival"] and "balance" not in told
     assert "labels:  numbers from -" in run(*words, "price").output
     told = json.loads(run(*words, "cases", "--json").stdout)
-    assert list(told["kinds"]) == ["majority", "grade", "mean", "total"]
+    assert list(told["kinds"]) == ["majority", "grade", "mean", "total", "survival"]
 
 
 @pytest.mark.parametrize(

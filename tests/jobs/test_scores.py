@@ -38,6 +38,7 @@ def make_table(n_classes):
         inside = pd.Series(row == k).groupby(frame["group"]).transform("mean")
         frame[f"share_{k}"] = inside
         frame[f"count_{k}"] = (inside * frame.groupby("group")["x"].transform("size")).round()
+    frame["t"] = (frame["count_1"] + 1) * np.where(number % 4, 1, -1)
     return LoadedTable(frame, "table", "")
 
 
@@ -51,8 +52,8 @@ def supervision_of(kind, n_classes, measure):
         label = [f"count_{k}" for k in range(n_classes)] if n_classes > 2 else "count_1"
         return make_supervision(kind, group="group", label=label, reported="laplace 1")
     label = "kind" if kind in ("majority", "presence", "grade") else "row"
-    if kind in ("mean", "total"):
-        return make_supervision(kind, group="group", label="count_1")
+    if kind in ("mean", "total", "survival"):
+        return make_supervision(kind, group="group", label="count_1" if kind != "survival" else "t")
     more = {"domain": "domain", "target_domain": "new"} if kind == "transfer" else {}
     return make_supervision(kind, group="group", label=label, measure=measure, **more)
 

@@ -139,13 +139,13 @@ def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
 def _kinds(n_conflicts: int, n_classes: int, values: pd.Series) -> dict[str, str]:
     """Kinds of supervision that fit, with what each takes the label to be."""
     if _are_fractions(values):
-        return _meanings("mean") if n_conflicts else _meanings("mean", "total")
+        return _meanings("mean") if n_conflicts else _meanings("mean", "total", "survival")
     if n_conflicts:
         return _meanings("proportions", "measure", "transfer")
     if n_classes == 2:
         return _meanings("majority", "presence")
     if pd.api.types.is_numeric_dtype(values.dtype):
-        return _meanings("majority", "grade", "mean", "total")
+        return _meanings("majority", "grade", "mean", "total", "survival")
     return _meanings("majority")
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "OPTION_NAMES",
     "Coverage",
     "Domain",
+    "Event",
     "Exposure",
     "Features",
     "Folds",
@@ -58,6 +59,7 @@ __all__ = [
 OPTION_NAMES = {
     "coverage": "--coverage",
     "domain": "--domain",
+    "event": "--event",
     "explain": "--explain",
     "exposure": "--exposure",
     "group": "--group",
@@ -154,8 +156,8 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         "-k",
-        help="majority, presence, grade, proportions, reported, mean, total, measure or transfer; "
-        "by default told by the rest.",
+        help="majority, presence, grade, proportions, reported, mean, total, survival, measure or "
+        "transfer; by default told by the rest.",
     ),
 ]
 MeasureName = Annotated[
@@ -182,6 +184,14 @@ Exposure = Annotated[
         "--exposure",
         metavar="COLUMN",
         help="What a row's rate is multiplied by (people, days), for a total of counts.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="COLUMN",
+        help="Whether the event was seen, 0 or 1, where the label is a time (survival).",
     ),
 ]
 Features = Annotated[

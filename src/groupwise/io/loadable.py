@@ -47,6 +47,7 @@ OWN = {
     "groupwise.jobs.numbers": "Mean Total",
     "groupwise.jobs.reports": "Reports",
     "groupwise.jobs.supervision": "Grade Majority Measure Presence Proportions Transfer",
+    "groupwise.jobs.survival": "Survival",
     "groupwise.kernels.features": "LandmarkFeatures",
     "groupwise.kernels.gram": "Kernel",
     "groupwise.losses.exact_counts": "ExactCountLoss",

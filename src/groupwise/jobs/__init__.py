@@ -12,6 +12,7 @@ from groupwise.jobs.numbers import Mean, Total
 from groupwise.jobs.options import JobOptions, read_tables
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
+from groupwise.jobs.survival import Survival
 from groupwise.jobs.targets import coarser_ids
 from groupwise.methods import METHODS, Method, get_method, methods_for
 
@@ -28,6 +29,7 @@ __all__ = [
     "Result",
     "RunInfo",
     "Supervision",
+    "Survival",
     "TableModel",
     "Total",
     "coarser_ids",

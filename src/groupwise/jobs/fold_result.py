@@ -59,8 +59,8 @@ class GroupResults(Record):
     size : list of int
         Rows.
     score : list of float or None
-        1 at most, and no less than 0 where classes are known; ``None`` for a group that does not
-        count.
+        Between 0 and 1 where classes are known, 1 at most of means and totals; ``None`` for a group
+        that does not count.
     predicted : list of int
         Code of the predicted class; empty where numbers are known.
     proba : list of list of float
@@ -72,7 +72,8 @@ class GroupResults(Record):
     counts, counts_predicted : list of list of int, default=None
         Rows of each class, known and predicted, where rows are labelled.
     number, number_predicted : list of float, default=None
-        Where numbers are known.
+        Where numbers are known; of survival times signed times (negative: last seen without the
+        event) and risks.
     baseline : list of float or None, default=None
         Score of the best constant answer.
     whole : list of str, default=None

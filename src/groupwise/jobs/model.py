@@ -273,7 +273,8 @@ def column_importance(
     features, targets = features.iloc[rows], targets.take(rows)
     before = _scores(model, [features], targets)[0]
     found: dict[str, list[Any]] = {"column": [], "total": [], "squares": [], "n": []}
-    at_once = max(1, _CELLS // (len(features) * features.shape[1]))
+    apart = model.supervision.compares_groups
+    at_once = 1 if apart else max(1, _CELLS // (len(features) * features.shape[1]))
     for start in range(0, len(columns), at_once):
         chosen = columns[start : start + at_once]
         tables = [_shuffled(model, features, column, rng) for column in chosen]

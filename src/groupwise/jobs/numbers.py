@@ -18,12 +18,53 @@ from groupwise.jobs.targets import Targets, about_columns, numbers_of
 from groupwise.tables import OptionError, TableError
 from groupwise.targets import check_exposure
 
-__all__ = ["Mean", "Numbers", "Total"]
+__all__ = ["Amounts", "Mean", "Numbers", "Total"]
 
 
 @dataclass(frozen=True)
 class Numbers(Supervision, by_name=False):
-    """What is known is a number of each group; what is predicted of rows are numbers, too.
+    """What is known is a number of each group; what is predicted of rows are numbers, too."""
+
+    right_or_wrong: ClassVar[bool] = False
+    explains: ClassVar[bool] = False
+    not_covered: ClassVar[str] = "is for classes and shares, not for numbers of groups"
+
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
+        return plain_folds(targets, n_splits, seed)
+
+    def classes_in_words(self, classes: tuple[str, ...]) -> str:
+        return f"numbers in {self.label[0]!r}"
+
+    def answer_group(self, predictions: Any, targets: Targets) -> NDArray[Any]:
+        return predictions.y_group
+
+    def stored_answers(self, answer_group: NDArray[Any]) -> dict[str, Any]:
+        return {"predicted": [], "proba": [], "number_predicted": answer_group.tolist()}
+
+    def stored_truth(self, targets: Targets) -> dict[str, Any]:
+        return {"number": targets.y[targets.groups.first_rows].tolist()}
+
+    def stored_rows(self, predictions: Any, rows: NDArray[np.intp]) -> dict[str, Any]:
+        return {"predicted": [], "number": predictions.y_row[rows].tolist()}
+
+    def row_columns(self, predictions: Any, classes: tuple[str, ...]) -> dict[str, Any]:
+        return {"predicted": predictions.y_row}
+
+    def group_columns(
+        self, predictions: Any, classes: tuple[str, ...], frame: pd.DataFrame, name: str
+    ) -> dict[str, Any]:
+        return {"predicted": predictions.y_group}
+
+    def constant_answer(self, constant: Any, targets: Targets) -> NumberPredictions:
+        groups = targets.groups
+        return NumberPredictions(
+            groups, np.full(groups.n_rows, constant), np.full(groups.n_groups, constant)
+        )
+
+
+@dataclass(frozen=True)
+class Amounts(Numbers, by_name=False):
+    """Means or totals.
 
     A group's score is one less its squared error over the variance of the groups' numbers, all of
     the table's: the mean over groups is R², which is what ``score`` of the estimators says of a
@@ -32,11 +73,6 @@ class Numbers(Supervision, by_name=False):
 
     score_name: ClassVar[str] = "R²: 1 - squared error over the variance of the groups' numbers"
     error_name: ClassVar[str] = "squared error over the variance of the groups' numbers"
-    right_or_wrong: ClassVar[bool] = False
-    explains: ClassVar[bool] = False
-    not_covered: ClassVar[str] = (
-        "is for classes and shares; intervals of numbers are ConformalGroupRegressor's, in Python"
-    )
 
     def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
@@ -59,18 +95,12 @@ class Numbers(Supervision, by_name=False):
         """The number of each group from what the table has on its rows."""
         raise NotImplementedError  # means and totals each write it
 
-    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return plain_folds(targets, n_splits, seed)
-
     def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {"target": self.kind}
 
     def judge(self, predictions: Any, targets: Targets) -> NDArray[np.float64]:
         off = self.answer_group(predictions, targets) - targets.y[targets.groups.first_rows]
         return 1.0 - off**2 / targets.variance
-
-    def classes_in_words(self, classes: tuple[str, ...]) -> str:
-        return f"numbers in {self.label[0]!r}"
 
     def in_words(self, units: Sequence[GroupResults]) -> str:
         pairs = [zip(u.number_predicted or (), u.number or (), strict=True) for u in units]
@@ -80,39 +110,13 @@ class Numbers(Supervision, by_name=False):
             f"{np.mean(np.abs(off)):.4g}"
         )
 
-    def answer_group(self, predictions: Any, targets: Targets) -> NDArray[Any]:
-        return predictions.y_group
-
-    def stored_answers(self, answer_group: NDArray[Any]) -> dict[str, Any]:
-        return {"predicted": [], "proba": [], "number_predicted": answer_group.tolist()}
-
-    def stored_truth(self, targets: Targets) -> dict[str, Any]:
-        return {"number": targets.y[targets.groups.first_rows].tolist()}
-
-    def stored_rows(self, predictions: Any, rows: NDArray[np.intp]) -> dict[str, Any]:
-        return {"predicted": [], "number": predictions.y_row[rows].tolist()}
-
-    def row_columns(self, predictions: Any, classes: tuple[str, ...]) -> dict[str, Any]:
-        return {"predicted": predictions.y_row}
-
-    def group_columns(
-        self, predictions: Any, classes: tuple[str, ...], frame: pd.DataFrame, name: str
-    ) -> dict[str, Any]:
-        return {"predicted": predictions.y_group}
-
     def constants(self, known: Targets) -> list[Any]:
         """The mean of the groups' numbers."""
         return [float(known.y[known.groups.first_rows].mean())]
 
-    def constant_answer(self, constant: Any, targets: Targets) -> NumberPredictions:
-        groups = targets.groups
-        return NumberPredictions(
-            groups, np.full(groups.n_rows, constant), np.full(groups.n_groups, constant)
-        )
-
 
 @dataclass(frozen=True)
-class Mean(Numbers):
+class Mean(Amounts):
     """The mean over a group's rows is known, or the rows' own numbers, of which it is taken."""
 
     kind: ClassVar[str] = "mean"
@@ -123,7 +127,7 @@ class Mean(Numbers):
 
 
 @dataclass(frozen=True)
-class Total(Numbers):
+class Total(Amounts):
     """The total over a group's rows is known.
 
     Attributes

@@ -74,6 +74,10 @@ class Supervision(ClassAnswers):
     required: ClassVar[tuple[str, ...]] = ()
     #: Whether the score is that of rows, so that a group counts as often as it has rows.
     counts_rows: ClassVar[bool] = False
+    #: Whether a group's score depends on what is said of the others.
+    compares_groups: ClassVar[bool] = False
+    #: Whether a number that is predicted is of the same unit as the known.
+    same_unit: ClassVar[bool] = True
     #: Whether a row can weigh towards its group's label.
     explains: ClassVar[bool] = True
     #: The kind whose sets or intervals have a coverage; ``None``: none have, for this reason.

@@ -45,11 +45,11 @@ def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
     if result.about.supervision.right_or_wrong and all(fold.units.truth for fold in first):
         yield _probabilities(result, best)
         yield _calibration(_group_bins(first), best, "groups")
-    elif result.about.supervision.group is not None:
+    elif result.about.supervision.group and not result.about.supervision.compares_groups:
         yield _spread(result, board, best)
     if first[0].units.shares is not None:
         yield _shares(result, best)
-    if first[0].units.number is not None:
+    if first[0].units.number is not None and result.about.supervision.same_unit:
         yield _numbers(result, best)
     held = None if result.about.supervision.rows_labelled else held_coverage(first)
     if held is not None:
