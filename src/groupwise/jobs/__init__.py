@@ -1,5 +1,6 @@
 """The main job on a table: what is known of its groups, which methods apply, how good they are."""
 
+import groupwise.jobs.survival  # noqa: F401  # enters its kind, and those of numbers
 from groupwise.jobs.answers import predict_table
 from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.compare import Comparison
@@ -8,11 +9,9 @@ from groupwise.jobs.fold_result import FoldResult, GroupResults
 from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
 from groupwise.jobs.model import TableModel
-from groupwise.jobs.numbers import Mean, Total
 from groupwise.jobs.options import JobOptions, read_tables
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
-from groupwise.jobs.survival import Survival
 from groupwise.jobs.targets import coarser_ids
 from groupwise.methods import METHODS, Method, get_method, methods_for
 
@@ -24,14 +23,11 @@ __all__ = [
     "GroupResults",
     "Job",
     "JobOptions",
-    "Mean",
     "Method",
     "Result",
     "RunInfo",
     "Supervision",
-    "Survival",
     "TableModel",
-    "Total",
     "coarser_ids",
     "fit_auto",
     "fit_table",

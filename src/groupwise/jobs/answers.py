@@ -43,8 +43,8 @@ def predict_table(
         class; for rows of methods that have it ``weight``, the row's part in its group's label.
         Groups of proportions have ``share_CLASS``; groups whose rows are labelled one by one have
         ``n_CLASS``, the number of rows predicted so, and no class of their own. Where numbers are
-        predicted, ``predicted`` is all there is. A model with a promise adds its sets or
-        intervals.
+        predicted, ``predicted`` (of survival times ``risk``) is all there is. A model with a
+        promise adds its sets or intervals.
     """
     if level not in ("row", "group"):
         raise OptionError(f"`level` must be row or group, got {level!r}")

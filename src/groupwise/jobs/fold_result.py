@@ -251,10 +251,12 @@ class FoldResult(Record):
         lines += [*(units.counts or ()), *(units.counts_predicted or ())]
         if self.confusion is not None:
             lines += [self.confusion, *self.confusion]
+        if {units.number is None, units.number_predicted is None} != {n_classes > 0}:
+            raise ValueError("expected classes, or numbers known and predicted")
         codes = [*units.predicted, *(units.truth or ())]
         for rows in self.rows.values():
             codes += [*rows.predicted, *(rows.label or ())]
-            _check_lengths(rows.at, rows.predicted or rows.number, rows.number)
+            _check_lengths(rows.at, rows.predicted if n_classes else rows.number)
             _check_lengths(rows.at, rows.proba, rows.weight, rows.label)
             _check_lengths(rows.at, *(rows.values or {}).values())
         if not all(0 <= code < n_classes for code in codes):
