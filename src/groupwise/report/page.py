@@ -48,6 +48,7 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         unit="group" if result.about.supervision.group else "row",
         board=[{"method": name} | line for name, line in lines.items()],
         head=lines[shown],
+        besides=result.summary(shown)["besides"],
         estimate=result.estimate,
         baseline=result.baseline(),
         shown=shown,
