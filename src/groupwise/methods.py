@@ -49,6 +49,8 @@ class Method:
         Whether its rows have a weight towards their group's label.
     uses_unlabelled : bool, default=False
         Whether it learns from rows without a label, too.
+    takes_exposure : bool, default=False
+        Whether rows may have an exposure.
     is_slow : bool, default=False
         Whether the automatic choice tries it last: it takes many times the time of the others.
     """
@@ -66,6 +68,7 @@ class Method:
     needs: str | None = None
     explains: bool = True
     uses_unlabelled: bool = False
+    takes_exposure: bool = False
     is_slow: bool = False
 
     def reason_against(
@@ -75,10 +78,13 @@ class Method:
         measure: str | None = None,
         *,
         n_features: int = 0,
+        exposure: bool = False,
     ) -> str | None:
         """Why it cannot be used here, or ``None``."""
         if self.needs is not None and importlib.util.find_spec(self.needs) is None:
             return f"needs {self.needs}, which is not installed"
+        if exposure and not self.takes_exposure:
+            return "takes no `exposure`"
         if self.n_classes is not None and n_classes > self.n_classes:
             return f"is for {self.n_classes} classes, there are {n_classes}"
         if self.measures is not None and measure is not None and measure not in self.measures:
@@ -132,6 +138,7 @@ def _made(value: object) -> Any:
 _NAIVE = "groupwise.majority:NaiveGroupClassifier"
 _STATISTICS = "groupwise.majority:GroupStatisticsClassifier"
 _BOOST = "groupwise.gbdt:GroupBoostClassifier"
+_BOOST_NUMBERS = "groupwise.gbdt:GroupBoostRegressor"
 _WEIGHTED = "groupwise.transfer:WeightedTransferClassifier"
 _IN_CONTEXT = "groupwise.incontext:InContextClassifier"
 _NETWORK = "a network trained on made-up tables (as Hollmann et al. 2023), for group labels"
@@ -174,6 +181,55 @@ def _binned_network() -> dict[str, Any]:
     """
     own = {"epochs": 75, "n_members": 2, "n_bins": 8, "learning_rate": 5e-3}
     return _network("SessionSoftmaxLoss") | {"pooling": "mean_max"} | own
+
+
+def _of_numbers(kind: str) -> tuple[Method, ...]:
+    """Methods for numbers of groups, means and totals alike."""
+    means = "groupwise.proportions:GroupMeansRegressor"
+    return (
+        Method(
+            kind,
+            "group-boost",
+            _BOOST_NUMBERS,
+            "squared error of the groups' means, on LightGBM",
+            _boosting("GroupMeanLoss"),
+            _ROUNDS,
+        ),
+        Method(kind, "means-ridge", means, "baseline: ridge regression on each group's mean"),
+        Method(
+            kind,
+            "constant",
+            means,
+            "baseline: the same number for every row",
+            {"estimator": "sklearn.dummy:DummyRegressor"},
+        ),
+        Method(
+            kind,
+            "manifold",
+            "groupwise.proportions:ManifoldAOCRegressor",
+            "AOC-manifold, Chen et al. 2009",
+            search={"width": (0.5, 2.0), "gamma1": (0.01, 1.0)},
+            max_rows=3000,
+        ),
+        Method(
+            kind,
+            "network",
+            "groupwise.nets:GroupNetRegressor",
+            "networks on squared error of the groups' means",
+            {"epochs": 150},
+            needs="torch",
+            max_rows=20_000,
+            is_slow=True,
+        ),
+        Method(
+            kind,
+            "group-boost-absolute",
+            _BOOST_NUMBERS,
+            "absolute error of the groups' numbers, on LightGBM",
+            _boosting("GroupQuantileLoss"),
+            _ROUNDS,
+        ),
+    )
 
 
 # The first that applies to the rows, classes and measure is taken when no method is named: one that
@@ -266,6 +322,14 @@ METHODS: tuple[Method, ...] = (
     Method("presence", "network-attention", _NETS, "gated attention, Ilse et al. 2018",
            _pooled_network("attention"), needs="torch",
            max_rows=20_000, is_slow=True),
+
+    Method("grade", "group-boost", _BOOST, "proportional odds (McCullagh 1980), on LightGBM",
+           _boosting("OrdinalLoss"), _ROUNDS),
+    Method("grade", "naive-boosting", _NAIVE, _NAIVE_MEAN, {"rule": "mean"}, _MEAN_RULES),
+    Method("grade", "naive-logistic", _NAIVE, _NAIVE_MEAN,
+           {"estimator": _LOGISTIC, "rule": "mean"}, {"estimator__C": (0.1, 1.0), **_MEAN_RULES}),
+    Method("grade", "statistics", _STATISTICS, _FOREST, explains=False),
+    Method("grade", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -364,6 +428,16 @@ METHODS: tuple[Method, ...] = (
            {"estimator": "groupwise.transfer:TransductiveSVC"}, n_classes=2, max_rows=10_000,
            uses_unlabelled=True),
 
+    *(method for kind in ("mean", "total") for method in _of_numbers(kind)),
+    Method("total", "group-boost-poisson", _BOOST_NUMBERS, "Poisson's law of totals, on LightGBM",
+           _boosting("PoissonTotalLoss"), _ROUNDS, takes_exposure=True),
+    Method("total", "group-boost-negative-binomial", _BOOST_NUMBERS,
+           "the same for totals that scatter more", _boosting("NegativeBinomialTotalLoss"), _ROUNDS,
+           takes_exposure=True),
+
+    Method("survival", "group-boost", _BOOST_NUMBERS, "partial likelihood (Cox 1972), on LightGBM",
+           {"loss": "groupwise.losses:CoxLoss"}, _ROUNDS),
+
     # the loss comes from what is known by each grouping
     Method("groupings", "group-boost", _BOOST, "the groupings' losses added up, on LightGBM",
            {"trees": "groupwise.boosting:HistTrees"}, _ROUNDS),
@@ -371,7 +445,11 @@ METHODS: tuple[Method, ...] = (
     *(Method(kind, AUTO, "groupwise.auto:AutoGroupClassifier",
              "all of these compete, the best few are averaged",
              {"kind": kind, "time_limit": _AUTO_SECONDS})
-      for kind in ("majority", "presence", "proportions", "measure", "transfer")),
+      for kind in ("majority", "presence", "grade", "proportions", "measure", "transfer")),
+    *(Method(kind, AUTO, "groupwise.auto:AutoGroupRegressor",
+             "those of squared error compete, the best few are averaged",
+             {"time_limit": _AUTO_SECONDS})
+      for kind in ("mean", "total")),
 )
 # fmt: on
 
@@ -382,7 +460,13 @@ def methods_for(kind: str) -> list[Method]:
 
 
 def get_method(
-    kind: str, method: str | None, *, n_rows: int, n_classes: int, measure: str | None = None
+    kind: str,
+    method: str | None,
+    *,
+    n_rows: int,
+    n_classes: int,
+    measure: str | None = None,
+    exposure: bool = False,
 ) -> Method:
     """A method by name, or the first that applies.
 
@@ -395,10 +479,14 @@ def get_method(
     """
     offered = methods_for(kind)
     if method is None:
-        return next(m for m in offered if m.reason_against(n_rows, n_classes, measure) is None)
+        return next(
+            m
+            for m in offered
+            if m.reason_against(n_rows, n_classes, measure, exposure=exposure) is None
+        )
     for candidate in offered:
         if candidate.name == method:
-            reason = candidate.reason_against(0, n_classes, measure)
+            reason = candidate.reason_against(0, n_classes, measure, exposure=exposure)
             if reason is not None:
                 raise OptionError(f"`method` {method} {reason}")
             return candidate

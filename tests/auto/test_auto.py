@@ -88,10 +88,10 @@ def test_all_failing_is_an_error_that_names_them(data, monkeypatch):
         fit(data)
 
 
-@pytest.mark.parametrize("kind", ["majority", "presence", "proportions", "measure"])
+@pytest.mark.parametrize("kind", ["majority", "presence", "grade", "proportions", "measure"])
 def test_the_estimate_is_of_the_members_that_were_fitted_in_time(data, kind, monkeypatch):
     """All but one came too late: model and estimate are those of a race of that one."""
-    y = data.y if kind in ("majority", "presence") else np.asarray(data.y_row)
+    y = data.y if kind in ("majority", "presence", "grade") else np.asarray(data.y_row)
     tiers, _ = cheap(kind)
     refit = InProcess.refit
 

@@ -23,12 +23,12 @@ TWO_PROBABILITIES = (
 def of_numbers():
     path = "groupwise.proportions:GroupMeansRegressor"
     dummy = {"estimator": "sklearn.dummy:DummyRegressor"}
-    ridge = Candidate(Method("number", "means-ridge", path, ""), is_baseline=True)
-    return [[ridge, Candidate(Method("number", "constant", path, "", dummy))]], {}
+    ridge = Candidate(Method("mean", "means-ridge", path, ""), is_baseline=True)
+    return [[ridge, Candidate(Method("mean", "constant", path, "", dummy))]], {}
 
 
 def candidates(kind, **_):
-    tiers, _ = of_numbers() if kind == "number" else cheap(kind)
+    tiers, _ = of_numbers() if kind == "mean" else cheap(kind)
     return [[candidate for tier in tiers for candidate in tier]], {}
 
 

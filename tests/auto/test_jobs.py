@@ -15,6 +15,7 @@ from groupwise.tables import LoadedTable
 COLUMNS = {
     "majority": {"label": "kind"},
     "presence": {"label": "kind"},
+    "grade": {"label": "kind"},
     "proportions": {"label": "row"},
     "measure": {"label": "row", "measure": "f1"},
     "transfer": {"label": "row", "domain": "domain", "target_domain": "new"},

@@ -202,7 +202,9 @@ def test_the_canonical_order_is_that_of_content():
     assert at.tolist() == [first[name] for name in other_at.tolist()]
 
 
-@pytest.mark.parametrize("kind", ["majority", "presence", "proportions", "measure", "transfer"])
+@pytest.mark.parametrize(
+    "kind", ["majority", "presence", "grade", "proportions", "measure", "transfer"]
+)
 def test_baselines_come_first_and_nothing_is_forgotten(kind):
     table = {"n_features": 5, "n_classes": 2, "measure": "f1"}
     tiers, not_tried = first_candidates(kind, n_rows=100, **table)

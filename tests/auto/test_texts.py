@@ -155,7 +155,7 @@ def test_any_transformer_will_do(table, cheap_candidates):
 
 
 def test_a_preparation_that_learns_nothing_changes_nothing(monkeypatch):
-    cheap = [c for c in first_candidates("number", **ANY)[0][0] if c.name == "means-ridge"]
+    cheap = [c for c in first_candidates("mean", **ANY)[0][0] if c.name == "means-ridge"]
     monkeypatch.setattr(base, "first_candidates", lambda *_, **__: ([cheap], {}))
     X, groups = np.random.RandomState(0).normal(size=(90, 2)), np.repeat(np.arange(30), 3)
     y = Groups(groups).spread(Groups(groups).mean(X[:, 0] + 1.0))

@@ -27,6 +27,9 @@ def table():
     )
     counts = frame.groupby("group")["row"].transform(lambda v: (v == "yes").sum())
     frame["n_yes"], frame["n_no"] = counts, size - counts
+    frame["grade"] = np.digitize(counts, [3, 5])
+    frame["mean"] = frame.groupby("group")["x"].transform("mean")
+    frame["days"], frame["seen"] = 9 - counts, (np.repeat(np.arange(n_groups), size) % 3 > 0) * 1
     frame["wave"] = np.repeat(np.arange(n_groups) // 4, size)  # of four groups
     of_wave = frame.groupby("wave")["row"].transform(lambda v: (v == "yes").sum())
     frame["wave_yes"], frame["wave_no"] = of_wave, 4 * size - of_wave
@@ -36,6 +39,10 @@ def table():
 COLUMNS = {
     "majority": {"group": "group", "label": ("kind",)},
     "presence": {"group": "group", "label": ("kind",)},
+    "grade": {"group": "group", "label": ("grade",)},
+    "mean": {"group": "group", "label": ("mean",)},
+    "total": {"group": "group", "label": ("n_yes",)},
+    "survival": {"group": "group", "label": ("days",), "event": "seen"},
     "proportions": {"group": "group", "label": ("n_no", "n_yes")},
     "reported": {"group": "group", "label": ("n_yes",), "reported": "rounded 2"},
     "measure": {"group": "group", "label": ("row",), "measure": "f1"},

@@ -10,6 +10,7 @@ import pytest
 import groupwise
 from groupwise.cli.options import OPTION_NAMES
 from groupwise.jobs import Job, JobOptions, make_supervision, predict_table
+from groupwise.jobs.promises import promise_coverage
 from groupwise.jobs.supervision import KINDS
 from groupwise.methods import get_method
 from groupwise.tables import OptionError, TableError, choose_features, read_table
@@ -48,7 +49,7 @@ def test_arguments_are_translated():
 
 def test_every_option_stands_for_an_argument():
     functions = (choose_features, get_method, make_supervision, read_table, Job.from_table, Job.fit,
-                 JobOptions, predict_table)  # fmt: skip
+                 JobOptions, predict_table, promise_coverage)  # fmt: skip
     known = {name for function in functions for name in inspect.signature(function).parameters}
     known |= {name for kind in KINDS.values() for name in kind.__dataclass_fields__}
     assert set(OPTION_NAMES) <= known

@@ -201,7 +201,7 @@ def test_other_kinds(frame, kind):
         ([*PRECINCT, "-g", "county", "-l", "county,c_no"], "--group and --label name the same"),
         ([*PRECINCT, *COUNTY, "-k", "measure"], "more than one --group is for --kind majority,"),
         ([*PRECINCT, *COUNTY, "-k", "groupings"], "more than one --group is for --kind majority,"),
-        ([*PRECINCT, "-k", "groupings"], "transfer, reported, got 'groupings'"),
+        ([*PRECINCT, "-k", "groupings"], "mean, total, survival, reported, got 'groupings'"),
         ([*PRECINCT, *COUNTY, "--coverage", "0.9"], "--coverage is for one --group"),
         ([*PRECINCT, *COUNTY, "--dask"], "--dask takes one --group"),
         ([*PRECINCT, *COUNTY, "-m", "knn"], "has no method 'knn'; it has group-boost"),
@@ -236,5 +236,5 @@ def test_what_a_table_lacks(frame):
 def test_no_one_is_offered_a_kind_that_cannot_be_asked_for():
     done = run("methods", "--kind", "groupings")
     assert done.exit_code == 2
-    assert "transfer, reported, got 'groupings'" in " ".join(done.output.split())
+    assert "mean, total, survival, reported, got 'groupings'" in " ".join(done.output.split())
     assert "groupings" not in run("methods").output

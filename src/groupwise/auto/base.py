@@ -104,8 +104,7 @@ class AutoMixin:
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
         self.n_groups_used_ = problem.groups.n_groups
-        if problem.n_classes:
-            self.held_out_ = held_out_groups(kind, race, choice, position)
+        self.held_out_ = held_out_groups(kind, race, choice, position)
         late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
         self.not_tried_ |= dict.fromkeys(late, "out of time")
 

@@ -24,6 +24,12 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("naive-boosting", {"rule": "score"}),
         ("statistics", {}),
     ),
+    "grade": (
+        ("means-logistic", {}),
+        ("naive-boosting", {"rule": "mean"}),
+        ("naive-boosting", {"rule": "score"}),
+        ("statistics", {}),
+    ),
     "proportions": (("constant", {}), ("means-logistic", {})),
     "measure": (("boosted-rows", {}),),  # the average tunes a threshold itself
     "transfer": (
@@ -35,53 +41,15 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("equal-mass", {}),
         ("union", {}),
     ),
-    "number": (("constant", {}), ("means-ridge", {})),
+    "mean": (("constant", {}), ("means-ridge", {})),
+    "total": (("constant", {}), ("means-ridge", {})),
 }
 # Slow, and never among the best on the sets that the rule was chosen on.
 _LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}
 # Their point is rows without a label, which the automatic choice is not given.
 _FOR_UNLABELLED = {"transfer": ("importance", "transductive-svm")}
-_NUMBERS = (
-    Method(
-        "number",
-        "group-boost",
-        "groupwise.gbdt:GroupBoostRegressor",
-        "squared error of the groups' means, on LightGBM",
-        {"trees": "groupwise.boosting:HistTrees"},
-        {"n_estimators": (50, 150)},
-    ),
-    Method(
-        "number",
-        "means-ridge",
-        "groupwise.proportions:GroupMeansRegressor",
-        "baseline: ridge regression on each group's mean",
-    ),
-    Method(
-        "number",
-        "constant",
-        "groupwise.proportions:GroupMeansRegressor",
-        "baseline: the same number for every row",
-        {"estimator": "sklearn.dummy:DummyRegressor"},
-    ),
-    Method(
-        "number",
-        "manifold",
-        "groupwise.proportions:ManifoldAOCRegressor",
-        "AOC-manifold, Chen et al. 2009",
-        search={"width": (0.5, 2.0), "gamma1": (0.01, 1.0)},
-        max_rows=3000,
-    ),
-    Method(
-        "number",
-        "network",
-        "groupwise.nets:GroupNetRegressor",
-        "networks on squared error of the groups' means",
-        {"epochs": 150},
-        needs="torch",
-        max_rows=20_000,
-        is_slow=True,
-    ),
-)
+# For counts and for outliers; the automatic choice is by squared error.
+_BY_NAME = ("group-boost-absolute", "group-boost-poisson", "group-boost-negative-binomial")
 
 
 @dataclass(frozen=True)
@@ -140,6 +108,7 @@ def first_candidates(
     }
     reasons |= dict.fromkeys(_LEFT_OUT.get(kind, ()), "slow, and never among the best")
     reasons |= dict.fromkeys(_FOR_UNLABELLED.get(kind, ()), "for rows without a label")
+    reasons |= {m: "for counts or outliers, by name" for m in _BY_NAME if m in methods}
     not_tried = {name: reason for name, reason in reasons.items() if reason is not None}
     free = [method for name, method in methods.items() if name not in not_tried]
     first = [
@@ -170,5 +139,4 @@ def variants(candidate: Candidate) -> list[Candidate]:
 
 
 def _methods(kind: str) -> dict[str, Method]:
-    found = _NUMBERS if kind == "number" else methods_for(kind)
-    return {method.name: method for method in found if method.name != AUTO}
+    return {method.name: method for method in methods_for(kind) if method.name != AUTO}

@@ -82,8 +82,8 @@ class HeldOutGroups:
     fold : ndarray of shape (n_held_out,)
     score : dict of str to ndarray of shape (n_held_out,)
         By name of the candidate; that of the ensemble, cross-fitted, is ``"auto"``.
-    proba : dict of str to ndarray of shape (n_held_out, n_classes)
-        Class probabilities or shares.
+    answer : dict of str to ndarray of shape (n_held_out, n_classes) or (n_held_out,)
+        Class probabilities, shares or numbers.
     seconds : dict of str to float
         Of one fold.
     """
@@ -91,7 +91,7 @@ class HeldOutGroups:
     group: NDArray[np.intp]
     fold: NDArray[np.intp]
     score: dict[str, NDArray[Any]]
-    proba: dict[str, NDArray[Any]]
+    answer: dict[str, NDArray[Any]]
     seconds: dict[str, float]
 
 
@@ -109,7 +109,7 @@ def held_out_groups(
         position[race.held_out.names(choice.n_folds)],
         truth.fold_group,
         {name: kind.score(answer, truth) for name, answer in answers.items()},
-        {name: kind.proba_group(answer, truth) for name, answer in answers.items()},
+        {name: kind.group_answer(answer, truth) for name, answer in answers.items()},
         seconds,
     )
 

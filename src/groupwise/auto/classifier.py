@@ -45,7 +45,7 @@ from groupwise.rules import MajorityVote
 
 __all__ = ["AutoGroupClassifier"]
 
-_KINDS = ("majority", "presence", "proportions", "measure", "transfer")
+_KINDS = ("majority", "presence", "grade", "proportions", "measure", "transfer")
 
 
 class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
@@ -57,11 +57,12 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
 
     Parameters
     ----------
-    kind : {"majority", "presence", "proportions", "measure", "transfer"}, default="majority"
-        What ``y`` says: the class that most rows of the group have; whether at least one row has
-        the second class; the shares of the classes (or rows' labels, of which only the number per
-        group is used); rows' labels, judged by a measure per group; rows' labels in several
-        domains, one of which counts.
+    kind : str, default="majority"
+        What ``y`` says: the class that most rows of the group have (``"majority"``); whether at
+        least one row has the second class (``"presence"``); the group's grade, classes in their
+        sorted order (``"grade"``); the shares of the classes, or rows' labels, of which only the
+        number per group is used (``"proportions"``); rows' labels, judged by a measure per group
+        (``"measure"``); rows' labels in several domains, one of which counts (``"transfer"``).
     measure : str, GroupMeasure or callable, default="f1"
         For ``kind="measure"``.
     time_limit : float, default=None

@@ -189,8 +189,8 @@ class Kind(ABC):
             cv, problem.X, None, groups, keep_whole=whole, stratify=False, random_state=seed
         )
 
-    def proba_group(self, answer: Answer, truth: Truth) -> NDArray[Any]:
-        """Class probabilities or shares of groups; where rows are labelled, their votes."""
+    def group_answer(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        """Class probabilities, shares or numbers of groups; where rows are labelled, votes."""
         if "proba_group" in answer:
             return answer["proba_group"]
         proba_row = answer["proba_row"]
@@ -218,9 +218,9 @@ class Kind(ABC):
 
 @dataclass(frozen=True)
 class Labels(Kind):
-    """One class per group: majority or presence."""
+    """One class per group: majority, presence or grade."""
 
-    name: str  # type: ignore[misc]  # constant in other kinds; here there are two
+    name: str  # type: ignore[misc]  # constant in other kinds; here there are three
 
     keeps: ClassVar[tuple[str, ...]] = ("proba_group",)
     score_name: ClassVar[str] = "share of groups predicted right"
@@ -377,13 +377,19 @@ class Numbers(Kind):
 
     target: str
 
-    name: ClassVar[str] = "number"
     keeps: ClassVar[tuple[str, ...]] = ("y_group",)
     score_name: ClassVar[str] = "1 - squared error over the variance of the groups' numbers"
 
     @property
+    def name(self) -> str:  # type: ignore[override]  # constant in other kinds; here there are two
+        return self.target
+
+    @property
     def fixed(self) -> dict[str, Any]:
         return {"target": self.target}
+
+    def group_answer(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return answer["y_group"]
 
     def n_averaged(self, n_groups: int) -> int | None:
         return N_BEST_SHARES

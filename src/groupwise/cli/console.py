@@ -297,7 +297,8 @@ def print_job(console: Console, job: Job, why: str | None) -> None:
         console.note(renamed(note))
     reason = f" ({renamed(why)})" if why else ""
     console.print(
-        f"kind:        {job.supervision.kind}{reason}; classes {', '.join(job.targets.classes)}"
+        f"kind:        {job.supervision.kind}{reason}; "
+        f"{job.supervision.classes_in_words(job.targets.classes)}"
     )
     if why and job.supervision.kind == "majority" and len(job.targets.classes) == 2:
         console.print(
@@ -333,6 +334,8 @@ def print_score(
         f"score:       {summary['score']:.3f} ({summary['score_name']}; {interval} "
         f"{summary['low']:.3f} to {summary['high']:.3f}, {summary['n_groups']:,} {where})"
     )
+    if summary["besides"] is not None:
+        console.print(f"             {summary['besides']}")
     if summary["baseline"] is not None:
         console.print(
             f"baseline:    {summary['baseline']:.3f} (the same answer for every group and row)"

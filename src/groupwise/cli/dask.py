@@ -74,7 +74,11 @@ def _method(kind: str, name: str | None) -> Method:
 
     Without a name it is the automatic choice, where the kind has it.
     """
-    boosting = [m for m in methods_for(kind) if m.path.endswith(":GroupBoostClassifier")]
+    boosting = [
+        m
+        for m in methods_for(kind)
+        if m.path.endswith(":GroupBoostClassifier") and m.build({}, {}, 0).loss.on_machines
+    ]
     if not boosting:
         raise OptionError(f"--dask does not serve --kind {kind}")
     offered = boosting + [m for m in methods_for(kind) if m.name == AUTO]

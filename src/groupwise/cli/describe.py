@@ -104,12 +104,12 @@ def _labels(frame: pd.DataFrame, groups: Groups, labels: list[str]) -> dict[str,
     n_classes = int(values.nunique())
     found: dict[str, Any] = {
         "n_classes": n_classes,
-        "balance": {str(k): int(v) for k, v in values.value_counts().head(20).items()},
+        **_values(values),
         "missing_labels": int(values.isna().sum()),
         "groups_with_conflicts": len(conflicts),
         "conflicts": [_conflict(values, groups, int(code)) for code in conflicts[:5]],
     }
-    kinds = _kinds(len(conflicts), n_classes)
+    kinds = _kinds(len(conflicts), n_classes, values)
     if {"majority", "presence"} <= set(kinds):
         kinds |= _both_meanings(values.iloc[groups.first_rows])
     n_groups = int(values.notna().groupby(groups.codes).any().sum())
@@ -136,11 +136,31 @@ def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
     return f"group {show(groups.names[code])}: {counts}"
 
 
-def _kinds(n_conflicts: int, n_classes: int) -> dict[str, str]:
+def _kinds(n_conflicts: int, n_classes: int, values: pd.Series) -> dict[str, str]:
     """Kinds of supervision that fit, with what each takes the label to be."""
+    if _are_fractions(values):
+        return _meanings("mean") if n_conflicts else _meanings("mean", "total", "survival")
     if n_conflicts:
         return _meanings("proportions", "measure", "transfer")
-    return _meanings("majority", "presence") if n_classes == 2 else _meanings("majority")
+    if n_classes == 2:
+        return _meanings("majority", "presence")
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return _meanings("majority", "grade", "mean", "total", "survival")
+    return _meanings("majority")
+
+
+def _are_fractions(values: pd.Series) -> bool:
+    """Whether these are numbers, and not all of them whole: no names of classes."""
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return False
+    return bool((values.dropna() % 1 != 0).any())
+
+
+def _values(values: pd.Series) -> dict[str, Any]:
+    """How many rows have each label, or from where to where numbers go."""
+    if _are_fractions(values):
+        return {"range": [float(values.min()), float(values.max())]}
+    return {"balance": {str(k): int(v) for k, v in values.value_counts().head(20).items()}}
 
 
 def _meanings(*kinds: str) -> dict[str, str]:
@@ -172,6 +192,12 @@ def _candidates(frame: pd.DataFrame, uses: list[ColumnUse]) -> list[str]:
     return names
 
 
+def _labels_in_words(found: dict[str, Any]) -> str:
+    if "range" in found:
+        return "numbers from {:g} to {:g}".format(*found["range"])
+    return ", ".join(f"{name} {n:,}" for name, n in found["balance"].items()) + " rows"
+
+
 def _print(console: Console, found: dict[str, Any]) -> None:
     console.print(f"table:   {found['table']}: {found['n_rows']:,} rows")
     rows = [[c["name"], c["use"], c["why"], str(c["missing"])] for c in found["columns"]]
@@ -196,9 +222,8 @@ def _print(console: Console, found: dict[str, Any]) -> None:
             f"they are who the groups belong to, folds of groups learn from one and judge the same "
             f"one, and the score is not that of new ones: say --keep-whole {column}"
         )
-    if "balance" in found:
-        counts = ", ".join(f"{name} {n:,}" for name, n in found["balance"].items())
-        console.print(f"labels:  {counts} rows; {found['missing_labels']} missing")
+    if "missing_labels" in found:
+        console.print(f"labels:  {_labels_in_words(found)}; {found['missing_labels']} missing")
         console.print(
             f"         {found['groups_with_conflicts']} groups hold more than one label, "
             f"{found['groups_without_label']} have none"

@@ -68,6 +68,8 @@ def fit(
     target: options.Target = None,
     positive: options.Positive = None,
     reported: options.ReportedWords = None,
+    exposure: options.Exposure = None,
+    event: options.Event = None,
     features: options.Features = None,
     ignore: options.Ignore = None,
     order: options.Order = None,
@@ -137,6 +139,8 @@ def fit(
             target_domain=target,
             positive=positive,
             reported=reported,
+            exposure=exposure,
+            event=event,
             wanted=options.split_names(features),
             ignored=options.split_names(ignore),
             order=order,
@@ -173,10 +177,8 @@ def fit(
             )
             if job.unlabelled is None:
                 raise OptionError("--predictions: every row has a label; see 'groupwise predict'")
-        if coverage is not None and isinstance(job.supervision, SeveralSupervision):
-            raise OptionError("--coverage is for one --group")
-        if coverage is not None and job.supervision.kind == "reported":
-            raise OptionError("--coverage needs counts that are exact, not --reported ones")
+        if coverage is not None:
+            job.supervision.check_covered()
         if method in (None, AUTO) and not params and job.has_auto:
             print_job(console, job, why)
             model = _fit_auto(console, job, seconds, folds, jobs, out, page, coverage)

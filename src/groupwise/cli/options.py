@@ -16,6 +16,8 @@ __all__ = [
     "OPTION_NAMES",
     "Coverage",
     "Domain",
+    "Event",
+    "Exposure",
     "Features",
     "Folds",
     "Group",
@@ -55,7 +57,11 @@ __all__ = [
 
 #: How arguments of the library are called on the command line; messages are translated by it.
 OPTION_NAMES = {
+    "coverage": "--coverage",
     "domain": "--domain",
+    "event": "--event",
+    "explain": "--explain",
+    "exposure": "--exposure",
     "group": "--group",
     "group_weights": "--group-weight",
     "groups_table": "--groups-table",
@@ -150,8 +156,8 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         "-k",
-        help="majority, presence, proportions, reported, measure or transfer; by default told by "
-        "the rest.",
+        help="majority, presence, grade, proportions, reported, mean, total, survival, measure or "
+        "transfer; by default told by the rest.",
     ),
 ]
 MeasureName = Annotated[
@@ -170,6 +176,22 @@ ReportedWords = Annotated[
         help="The label is a count as it was published: 'exact', or what was done to it: any of "
         "'laplace 2' (geometric, gaussian), 'rounded 5', 'below 5' (left out), 'sample 0.1' (the "
         "share of a group's rows that are here), with commas between.",
+    ),
+]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COLUMN",
+        help="What a row's rate is multiplied by (people, days), for a total of counts.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="COLUMN",
+        help="Whether the event was seen, 0 or 1, where the label is a time (survival).",
     ),
 ]
 Features = Annotated[

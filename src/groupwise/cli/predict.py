@@ -49,9 +49,10 @@ def predict(
 
     Columns: those of --keep, the group, 'predicted', one probability 'p_CLASS' per class and, for
     rows of methods that have it, 'weight': the row's part in its group's label. Groups have
-    'share_CLASS' where shares were learned, and 'n_CLASS', predicted rows, where rows have labels.
-    Rows stay in the table's order. Of a model fitted with --coverage also 'set', the classes it
-    may have, or bounds of shares.
+    'share_CLASS' where shares were learned, and 'n_CLASS', predicted rows, where rows have labels;
+    where numbers were learned, 'predicted' is all there is, and of survival times 'risk'. Rows stay
+    in the table's order. Of a model fitted with --coverage also 'set', the classes it may have, or
+    bounds of shares.
 
     Example: groupwise predict model.skops new.parquet --level group -o out.parquet
     """

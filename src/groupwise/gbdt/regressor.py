@@ -284,11 +284,18 @@ class GroupBoostRegressor(GroupBoostMixin, BaseGroupRegressor):
         for score_row in self._staged(X):
             yield self.loss_.predict(score_row)
 
-    def staged_score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> Iterator[float]:
+    def staged_score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids = None,
+        exposure: ArrayLike | None = None,
+    ) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
         rows, encoded = self._checked(X, groups, about_groups=True)
+        times = 1.0 if exposure is None else check_exposure(exposure, encoded)
         for score_row in self.ensemble_.staged_score(rows):
-            y_row = self.loss_.predict(score_row)
+            y_row = self.loss_.predict(score_row) * times
             y_group = self._answer_groups(y_row, encoded)
             yield self._judge(NumberPredictions(encoded, y_row, y_group), y)
 

@@ -1,5 +1,6 @@
 """The main job on a table: what is known of its groups, which methods apply, how good they are."""
 
+import groupwise.jobs.survival  # noqa: F401  # enters its kind, and those of numbers
 from groupwise.jobs.answers import predict_table
 from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.compare import Comparison

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from groupwise.base import Predictions
 from groupwise.groups import Groups
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.promises import promised_columns
@@ -44,18 +42,23 @@ def predict_table(
         Rows in the table's order, groups by name. ``predicted`` and one probability ``p_CLASS`` per
         class; for rows of methods that have it ``weight``, the row's part in its group's label.
         Groups of proportions have ``share_CLASS``; groups whose rows are labelled one by one have
-        ``n_CLASS``, the number of rows predicted so, and no class of their own. A model with a
+        ``n_CLASS``, the number of rows predicted so, and no class of their own. Where numbers are
+        predicted, ``predicted`` (of survival times ``risk``) is all there is. A model with a
         promise adds its sets or intervals.
     """
     if level not in ("row", "group"):
         raise OptionError(f"`level` must be row or group, got {level!r}")
+    if explain and not model.classes:
+        raise OptionError(f"`explain` is for classes, not for `kind` {model.supervision.kind}")
     features = model.schema.conform(table.frame, name=table.name)
     kept = {name: get_column(table.frame, name, table.name, "keep") for name in keep}
     groups = _groups_of(model, table, level)
     units = groups or Groups.singletons(len(features))
     predictions = model.predictions(features, units)
     column = None if groups is None else model.supervision.group
-    lines = (_group_lines if level == "group" else _row_lines)(model, predictions, column)
+    names = units.names if level == "group" else units.names[units.codes]
+    lines: dict[str, Any] = {} if column is None else {column: names}
+    lines |= (_group_lines if level == "group" else _row_lines)(model, predictions, table)
     lines |= promised_columns(model, features, units, level)
     if explain:
         lines |= reason_columns(model, features, predictions, level)
@@ -83,29 +86,16 @@ def _groups_of(model: TableModel, table: LoadedTable, level: str) -> Groups | No
     return None
 
 
-def _row_lines(model: TableModel, predictions: Predictions, column: str | None) -> dict[str, Any]:
-    classes, groups = np.array(model.classes), predictions.groups
-    lines: dict[str, Any] = {} if column is None else {column: groups.spread(groups.names)}
-    lines["predicted"] = classes[predictions.code_row]
-    lines |= {f"p_{c}": predictions.proba_row[:, k] for k, c in enumerate(model.classes)}
-    if model.explains:
-        lines["weight"] = predictions.row_weights()
-    return lines
+def _row_lines(model: TableModel, predictions: Any, table: LoadedTable) -> dict[str, Any]:
+    lines = model.supervision.row_columns(predictions, model.classes)
+    return lines | ({"weight": predictions.row_weights()} if model.explains else {})
 
 
-def _group_lines(model: TableModel, predictions: Predictions, column: str | None) -> dict[str, Any]:
-    classes, groups = np.array(model.classes), predictions.groups
-    lines: dict[str, Any] = {str(column): groups.names, "rows": groups.sizes}
-    if model.supervision.rows_labelled:
-        for code, name in enumerate(model.classes):
-            lines[f"n_{name}"] = groups.sum((predictions.code_row == code).astype(float)).astype(
-                int
-            )
-        return lines
-    lines["predicted"] = classes[predictions.code_group]
-    mark = model.supervision.mark
-    lines |= {f"{mark}_{c}": predictions.proba_group[:, k] for k, c in enumerate(model.classes)}
-    return lines
+def _group_lines(model: TableModel, predictions: Any, table: LoadedTable) -> dict[str, Any]:
+    supervision, sizes = model.supervision, predictions.groups.sizes
+    return {"rows": sizes} | supervision.group_columns(
+        predictions, model.classes, table.frame, table.name
+    )
 
 
 def _per_group(values: pd.Series, groups: Groups, name: str) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.auto import AutoGroupClassifier, Estimate, HeldOutGroups
+from groupwise.auto import Estimate, HeldOutGroups
+from groupwise.auto.base import AutoMixin
 from groupwise.auto.candidates import Candidate
 from groupwise.jobs.evaluate import (
     constant_scores,
@@ -58,7 +59,7 @@ def fit_auto(
     params = {"time_limit": time_limit, "cv": n_splits, "n_jobs": n_jobs}
     model = job.fit(job.method(AUTO), params)
     fitted: Any = model.estimator
-    assert isinstance(fitted, AutoGroupClassifier)
+    assert isinstance(fitted, AutoMixin)
     board = fitted.leaderboard_
     failed = board[board["state"] == "failed"]
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
@@ -151,19 +152,14 @@ def _baseline(job: Job, at: NDArray[np.intp]) -> list[float | None]:
 def _units(name: str, held_out: HeldOutGroups, job: Job, inside: Any) -> GroupResults:
     targets = job.targets
     groups, at = targets.groups, held_out.group[inside]
-    y_group = targets.y[groups.first_rows]
-    by_share = targets.y.ndim == 2
-    one_label = not by_share and bool((targets.y == y_group[groups.codes]).all())
-    proba, score = held_out.proba[name][inside], held_out.score[name][inside]
+    known = job.supervision.stored_truth(targets)
     whole = targets.whole_of_groups()
     return GroupResults(
         name=[str(group) for group in groups.names[at]],
         size=groups.sizes[at].tolist(),
-        score=plain_scores(score),
-        predicted=proba.argmax(axis=1).tolist(),
-        proba=proba.round(5).tolist(),
-        truth=y_group[at].tolist() if one_label else None,
-        shares=y_group[at].round(5).tolist() if by_share else None,
+        score=plain_scores(held_out.score[name][inside]),
+        **job.supervision.stored_answers(held_out.answer[name][inside]),
+        **{part: [values[place] for place in at] for part, values in known.items()},
         baseline=_baseline(job, at),
         whole=None if whole is None else [whole[place] for place in at],
     )

@@ -140,17 +140,13 @@ def _units(
     score: NDArray[Any],
     baseline: NDArray[Any],
 ) -> GroupResults:
-    groups, y_group = targets.groups, targets.y[targets.groups.first_rows]
-    by_share = targets.y.ndim == 2
-    one_label = not by_share and bool((targets.y == y_group[groups.codes]).all())
+    groups = targets.groups
     return GroupResults(
         name=[str(name) for name in groups.names],
         size=groups.sizes.tolist(),
         score=plain_scores(score),
-        predicted=predictions.code_group.tolist(),
-        proba=predictions.proba_group.round(5).tolist(),
-        truth=y_group.tolist() if one_label else None,
-        shares=y_group.round(5).tolist() if by_share else None,
+        **supervision.stored_answers(supervision.answer_group(predictions, targets)),
+        **supervision.stored_truth(targets),
         baseline=plain_scores(baseline),
         whole=targets.whole_of_groups(),
         **_counts(supervision, predictions, targets),
@@ -162,9 +158,7 @@ def plain_scores(score: NDArray[Any]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), 6) for value in score]
 
 
-def _counts(
-    supervision: Supervision, predictions: Predictions, targets: Targets
-) -> dict[str, list[list[int]]]:
+def _counts(supervision: Supervision, predictions: Predictions, targets: Targets) -> dict[str, Any]:
     """Rows of each class in each group, known and predicted, where rows are labelled."""
     if not supervision.rows_labelled or supervision.group is None:
         return {}
@@ -249,8 +243,7 @@ def _rows_of(
     rows = rows[np.argsort(at, kind="stable")][:_ROWS]
     return RowResults(
         at=[str(value) for value in order[rows]],
-        predicted=predictions.code_row[rows].tolist(),
-        proba=predictions.proba_row[rows].max(axis=1).round(4).tolist(),
+        **model.supervision.stored_rows(predictions, rows),
         weight=None if weight is None else weight[rows].round(5).tolist(),
         label=targets.y[rows].tolist() if model.supervision.rows_labelled else None,
         values={name: [_cell(v) for v in values[rows]] for name, values in shown.items()},
@@ -331,7 +324,7 @@ def constant_scores(
 ) -> NDArray[np.float64]:
     """Scores of groups under the constant answer that suits what is known best.
 
-    Candidates are "always this class" for each class and, where shares are known, their mean.
+    The candidates are the kind's; see :meth:`Supervision.constants`.
 
     Parameters
     ----------
@@ -345,17 +338,15 @@ def constant_scores(
     -------
     score_group : ndarray of shape (n_groups,)
     """
-    n_classes = len(known.classes)
-    candidates = list(np.eye(n_classes))
     rows = supervision.judged_rows(known)
     inside = known.take(rows) if len(rows) < len(known.y) else known
-    if known.y.ndim == 2:
-        candidates.append(inside.y[inside.groups.first_rows].mean(axis=0))
+    candidates = supervision.constants(inside)
     means = [
-        _constant_mean(supervision, _constant_answer(proba, inside), inside) for proba in candidates
+        _constant_mean(supervision, supervision.constant_answer(constant, inside), inside)
+        for constant in candidates
     ]
     best = candidates[int(np.nanargmax(means))]
-    return supervision.judge(_constant_answer(best, asked), asked)
+    return supervision.judge(supervision.constant_answer(best, asked), asked)
 
 
 def _constant_mean(supervision: Supervision, answer: Predictions, targets: Targets) -> float:
@@ -363,17 +354,3 @@ def _constant_mean(supervision: Supervision, answer: Predictions, targets: Targe
     if np.isnan(scores).all():
         return -np.inf
     return supervision.mean_score(scores, targets.groups.sizes)
-
-
-def _constant_answer(proba: NDArray[Any], targets: Targets) -> Predictions:
-    groups, n_classes = targets.groups, len(proba)
-    proba_row = np.tile(proba, (groups.n_rows, 1))
-    score_row = proba_row[:, 1] - 0.5 if n_classes == 2 else proba_row
-    return Predictions(
-        classes=np.arange(n_classes),
-        groups=groups,
-        score_row=score_row,
-        proba_row=proba_row,
-        proba_group=np.tile(proba, (groups.n_groups, 1)),
-        code_row=proba_row.argmax(axis=1),
-    )

@@ -56,8 +56,8 @@ def fit_table(
         Processes.
     **options
         The rest of :class:`JobOptions`: ``group_weights``, ``keep_whole``, ``measure``,
-        ``positive``, ``reported``, ``domain``, ``target_domain``, ``wanted``, ``ignored``,
-        ``order``, ``sql``, ``header``, ``seed``.
+        ``positive``, ``reported``, ``exposure``, ``event``, ``domain``, ``target_domain``,
+        ``wanted``, ``ignored``, ``order``, ``sql``, ``header``, ``seed``.
 
     Returns
     -------

@@ -59,17 +59,21 @@ class GroupResults(Record):
     size : list of int
         Rows.
     score : list of float or None
-        Between 0 and 1; ``None`` for a group that does not count.
+        Between 0 and 1 where classes are known, 1 at most of means and totals; ``None`` for a group
+        that does not count.
     predicted : list of int
-        Code of the predicted class.
+        Code of the predicted class; empty where numbers are known.
     proba : list of list of float
-        Class probabilities, or predicted shares.
+        Class probabilities, or predicted shares; empty where numbers are known.
     truth : list of int, default=None
         Code of the label, where a group has one.
     shares : list of list of float, default=None
         Known shares, where that is what is known.
     counts, counts_predicted : list of list of int, default=None
         Rows of each class, known and predicted, where rows are labelled.
+    number, number_predicted : list of float, default=None
+        Where numbers are known; of survival times signed times (negative: last seen without the
+        event) and risks.
     baseline : list of float or None, default=None
         Score of the best constant answer.
     whole : list of str, default=None
@@ -85,6 +89,8 @@ class GroupResults(Record):
     shares: list[list[float]] | None = None
     counts: list[list[int]] | None = None
     counts_predicted: list[list[int]] | None = None
+    number: list[float] | None = None
+    number_predicted: list[float] | None = None
     baseline: list[float | None] | None = None
     whole: list[str] | None = None
 
@@ -108,6 +114,9 @@ class RowResults(Record):
     at : list of str
         Where in its group a row stands.
     predicted : list of int
+        Code of the predicted class; empty where numbers are known.
+    number : list of float, default=None
+        The predicted number, where numbers are known.
     proba : list of float, default=None
         Probability of the predicted class.
     weight : list of float, default=None
@@ -124,6 +133,7 @@ class RowResults(Record):
     weight: list[float] | None = None
     label: list[int] | None = None
     values: dict[str, list[str]] | None = None
+    number: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -241,10 +251,13 @@ class FoldResult(Record):
         lines += [*(units.counts or ()), *(units.counts_predicted or ())]
         if self.confusion is not None:
             lines += [self.confusion, *self.confusion]
+        if {units.number is None, units.number_predicted is None} != {n_classes > 0}:
+            raise ValueError("expected classes, or numbers known and predicted")
         codes = [*units.predicted, *(units.truth or ())]
         for rows in self.rows.values():
             codes += [*rows.predicted, *(rows.label or ())]
-            _check_lengths(rows.at, rows.predicted, rows.proba, rows.weight, rows.label)
+            _check_lengths(rows.at, rows.predicted if n_classes else rows.number)
+            _check_lengths(rows.at, rows.proba, rows.weight, rows.label)
             _check_lengths(rows.at, *(rows.values or {}).values())
         if not all(0 <= code < n_classes for code in codes):
             raise ValueError(f"expected codes of {n_classes} classes")

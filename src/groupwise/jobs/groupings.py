@@ -90,6 +90,7 @@ class SeveralSupervision(Supervision, by_name=False):
     meaning: ClassVar[str] = (
         "the same kind of thing is known of the groups of several groupings (more than one `group`)"
     )
+    not_covered: ClassVar[str] = "is for one `group`"
 
     def __post_init__(self) -> None:
         # as read from JSON

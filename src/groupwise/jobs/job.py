@@ -176,7 +176,12 @@ class Job:
 
     def reason_against(self, method: Method) -> str | None:
         """Why a method cannot be used here, or ``None``."""
-        return method.reason_against(self.n_rows, len(self.targets.classes), self._measure)
+        return method.reason_against(
+            self.n_rows,
+            len(self.targets.classes),
+            self._measure,
+            exposure=self.targets.exposure is not None,
+        )
 
     def methods(self) -> list[Method]:
         """All methods for this kind."""
@@ -184,8 +189,9 @@ class Job:
 
     @property
     def has_auto(self) -> bool:
-        """Whether there is an automatic choice among the methods."""
-        return any(method.name == AUTO for method in self.methods())
+        """Whether there is an automatic choice among the methods that apply."""
+        found = [method for method in self.methods() if method.name == AUTO]
+        return any(self.reason_against(method) is None for method in found)
 
     def method(self, name: str | None = None) -> Method:
         """A method by name, or the first that applies to this table.
@@ -201,6 +207,7 @@ class Job:
             n_rows=self.n_rows,
             n_classes=len(self.targets.classes),
             measure=self._measure,
+            exposure=self.targets.exposure is not None,
         )
 
     @property

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
-from groupwise.base import BaseGroupClassifier, Predictions
+from groupwise.base import BaseGroupClassifier, BaseGroupRegressor
 from groupwise.groups import Groups
 from groupwise.jobs.fold_result import Importance
 from groupwise.jobs.supervision import Supervision
@@ -46,12 +46,13 @@ class TableModel:
     schema : Schema
         The features it wants.
     classes : tuple of str
+        None, where numbers are predicted.
     explains : bool
         Whether rows have a weight towards their group's label.
     preparation : Preparation or None
         What makes of features what the estimator takes; ``None``: it takes them as they are.
-    estimator : BaseGroupClassifier
-        Trained on class codes.
+    estimator : BaseGroupClassifier or BaseGroupRegressor
+        Trained on class codes, or on numbers.
     """
 
     supervision: Supervision
@@ -60,16 +61,21 @@ class TableModel:
     classes: tuple[str, ...]
     explains: bool
     preparation: Preparation | None
-    estimator: BaseGroupClassifier
+    estimator: BaseGroupClassifier | BaseGroupRegressor
 
-    def predictions(self, features: pd.DataFrame, groups: Groups) -> Predictions:
-        """Predict rows whose features agree with the schema, and their groups."""
+    def predictions(self, features: pd.DataFrame, groups: Groups) -> Any:
+        """Predict rows whose features agree with the schema, and their groups.
+
+        Returns
+        -------
+        predictions : Predictions or NumberPredictions
+        """
         return self.predictions_of(self.prepare(features), groups)
 
-    def predictions_of(self, X: Prepared, groups: Groups) -> Predictions:
+    def predictions_of(self, X: Prepared, groups: Groups) -> Any:
         """Predict rows that are prepared already; one column per class of the table."""
-        codes = np.arange(len(self.classes))
-        return self.estimator.predictions(X, groups).with_classes(codes)
+        found = self.estimator.predictions(X, groups)
+        return found.with_classes(np.arange(len(self.classes))) if self.classes else found
 
     def predict(
         self, table: TableLike, *, groups_table: TableLike | None = None, keep: Sequence[str] = ()
@@ -87,7 +93,8 @@ class TableModel:
         Returns
         -------
         lines : DataFrame
-            In the order of the rows: the group, ``predicted``, ``p_CLASS``, ``weight``.
+            In the order of the rows: the group, ``predicted``, ``p_CLASS``, ``weight``; of numbers
+            the group and ``predicted``.
         """
         return self._asked(table, groups_table, "row", keep)
 
@@ -172,7 +179,7 @@ def fit_model(
 
 
 def _prepared(
-    features: pd.DataFrame, schema: Schema, estimator: BaseGroupClassifier
+    features: pd.DataFrame, schema: Schema, estimator: BaseGroupClassifier | BaseGroupRegressor
 ) -> tuple[Preparation | None, Prepared]:
     """Features as the estimator takes them: numbers as they are, if it takes missing ones."""
     only_numbers = not (schema.categories or schema.texts)
@@ -266,7 +273,8 @@ def column_importance(
     features, targets = features.iloc[rows], targets.take(rows)
     before = _scores(model, [features], targets)[0]
     found: dict[str, list[Any]] = {"column": [], "total": [], "squares": [], "n": []}
-    at_once = max(1, _CELLS // (len(features) * features.shape[1]))
+    apart = model.supervision.compares_groups
+    at_once = 1 if apart else max(1, _CELLS // (len(features) * features.shape[1]))
     for start in range(0, len(columns), at_once):
         chosen = columns[start : start + at_once]
         tables = [_shuffled(model, features, column, rng) for column in chosen]
@@ -297,6 +305,8 @@ def _scores(model: TableModel, tables: list[pd.DataFrame], targets: Targets) -> 
         Groups(ids),
         targets.classes,
         None if targets.domains is None else np.tile(targets.domains, n),
+        exposure=None if targets.exposure is None else np.tile(targets.exposure, n),
+        variance=targets.variance,
     )
     predictions = model.predictions(pd.concat(tables, ignore_index=True), again.groups)
     return model.supervision.judge(predictions, again).reshape(n, groups.n_groups)

@@ -80,6 +80,10 @@ class JobOptions:
     reported : str, default=None
         What was done to the counts in ``label`` before they were published, in words: see
         :func:`~groupwise.jobs.reports.parse_reported`.
+    exposure : str, default=None
+        Column of what a row's rate is multiplied by, for totals of counts.
+    event : str, default=None
+        Column that says whether the event was seen, 0 or 1, for survival times.
     wanted, ignored : sequence of str
         Columns to learn from, or not to.
     order : str, default=None
@@ -103,6 +107,8 @@ class JobOptions:
     target_domain: str | None = None
     positive: str | None = None
     reported: str | None = None
+    exposure: str | None = None
+    event: str | None = None
     wanted: Sequence[str] = ()
     ignored: Sequence[str] = ()
     order: str | None = None
@@ -175,6 +181,8 @@ class JobOptions:
             "target_domain": self.target_domain,
             "positive": self.positive,
             "reported": self.reported,
+            "exposure": self.exposure,
+            "event": self.event,
         }
         if len(self.groups) > 1:
             return supervision_of_groupings(
@@ -212,6 +220,10 @@ class JobOptions:
             return "measure", "as a measure is given"
         if self.reported:
             return "reported", "as it is said what was done to counts"
+        if self.exposure:
+            return "total", "as an exposure is given"
+        if self.event:
+            return "survival", "as an event is given"
         of_first = _listed(_listed(self.label)[0]) if len(self.groups) > 1 else self.labels
         if len(of_first) > 1:
             return "proportions", "as there is more than one label"

@@ -44,7 +44,7 @@ def promise_coverage(job: Job, model: TableModel, coverage: float, *, n_splits: 
     fixed = supervision.constructor()
     estimator = ConformalGroupClassifier(
         clone(model.estimator),
-        supervision.kind,
+        supervision.check_covered(),
         coverage=coverage,
         conformity="adaptive" if supervision.kind == "proportions" else "plain",
         cv=n_splits,
@@ -90,7 +90,12 @@ def promise_from_result(
         of_group = dict(zip(map(str, groups.names), whole[groups.first_rows], strict=True))
         whole = np.array([of_group[name] for fold in folds for name in fold.units.name])
     estimator = ConformalGroupClassifier.from_held_out(
-        model.estimator, kind, proba, _truth(folds), keep_whole=whole, coverage=coverage
+        model.estimator,
+        model.supervision.check_covered(),
+        proba,
+        _truth(folds),
+        keep_whole=whole,
+        coverage=coverage,
     )
     return replace(model, estimator=estimator)
 
@@ -163,7 +168,7 @@ def label_issues(
     if not job.supervision.right_or_wrong or job.supervision.rows_labelled:
         raise TableError(
             f"`kind` {job.supervision.kind} gives groups no label that could be doubted; it takes "
-            "majority or presence"
+            "majority, presence or grade"
         )
     draws = [replace(job, seed=job.seed + k).splits(n_splits) for k in range(N_REPEATS)]
     splits = [split for draw in draws for split in draw]

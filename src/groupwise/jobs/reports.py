@@ -28,6 +28,8 @@ class Reports(Proportions):
 
     kind: ClassVar[str] = "reported"
     meaning: ClassVar[str] = "what is known is a count of a group, as it was published"
+    covered_as: ClassVar[str | None] = None
+    not_covered: ClassVar[str] = "needs counts that are exact, not `reported` ones"
 
     def __post_init__(self) -> None:
         super().__post_init__()

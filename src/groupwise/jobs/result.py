@@ -212,6 +212,9 @@ class Result:
             "low": low,
             "high": high,
             "score_name": self.about.supervision.score_name,
+            "besides": self.about.supervision.in_words(
+                [fold.units for fold in self.methods[method]]
+            ),
             "n_groups": len(values),
             "worst": {str(name): float(value) for name, value in worst.items()},
         }

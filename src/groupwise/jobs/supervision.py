@@ -12,6 +12,8 @@ from sklearn.model_selection import StratifiedGroupKFold
 from groupwise.base import Predictions
 from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
+from groupwise.jobs.class_answers import ClassAnswers
+from groupwise.jobs.fold_result import GroupResults
 from groupwise.jobs.targets import (
     Targets,
     about_columns,
@@ -27,6 +29,7 @@ from groupwise.tables import OptionError, TableError
 
 __all__ = [
     "KINDS",
+    "Grade",
     "Majority",
     "Measure",
     "Presence",
@@ -45,7 +48,7 @@ KINDS: dict[str, type["Supervision"]] = {}
 
 
 @dataclass(frozen=True)
-class Supervision:
+class Supervision(ClassAnswers):
     """Base of the kinds of supervision: labels by group, two or more classes.
 
     Attributes
@@ -69,14 +72,17 @@ class Supervision:
     right_or_wrong: ClassVar[bool] = True
     #: Arguments it cannot do without, besides ``group`` and ``label``.
     required: ClassVar[tuple[str, ...]] = ()
-    #: Whether labels belong to rows, so that single predictions can be judged.
-    rows_labelled: ClassVar[bool] = False
     #: Whether the score is that of rows, so that a group counts as often as it has rows.
     counts_rows: ClassVar[bool] = False
+    #: Whether a group's score depends on what is said of the others.
+    compares_groups: ClassVar[bool] = False
+    #: Whether a number that is predicted is of the same unit as the known.
+    same_unit: ClassVar[bool] = True
     #: Whether a row can weigh towards its group's label.
     explains: ClassVar[bool] = True
-    #: What is predicted of a group: probabilities, or shares.
-    mark: ClassVar[str] = "p"
+    #: The kind whose sets or intervals have a coverage; ``None``: none have, for this reason.
+    covered_as: ClassVar[str | None] = None
+    not_covered: ClassVar[str] = ""
 
     def __init_subclass__(cls, by_name: bool = True) -> None:
         if by_name:
@@ -190,6 +196,20 @@ class Supervision:
         weight = sizes[counted] if self.counts_rows else None
         return float(np.average(score_group[counted], weights=weight))
 
+    def classes_in_words(self, classes: tuple[str, ...]) -> str:
+        """What the codes mean, for people."""
+        return f"classes {', '.join(classes)}"
+
+    def in_words(self, units: Sequence[GroupResults]) -> str | None:
+        """What held-out groups say besides the score; ``None``: nothing."""
+        return None
+
+    def check_covered(self) -> str:
+        """The kind whose sets or intervals have a coverage; an error where none have."""
+        if self.covered_as is None:
+            raise OptionError(f"`coverage` {self.not_covered}")
+        return self.covered_as
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {"kind": self.kind} | asdict(self)
@@ -201,6 +221,7 @@ class Majority(Supervision):
 
     kind: ClassVar[str] = "majority"
     meaning: ClassVar[str] = "the label is the class most rows of a group have"
+    covered_as: ClassVar[str | None] = "majority"
 
 
 @dataclass(frozen=True)
@@ -211,6 +232,7 @@ class Presence(Supervision):
 
     kind: ClassVar[str] = "presence"
     meaning: ClassVar[str] = "the label says whether at least one row of a group is positive"
+    covered_as: ClassVar[str | None] = "presence"
 
     def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
@@ -235,6 +257,27 @@ class Presence(Supervision):
 
 
 @dataclass(frozen=True)
+class Grade(Supervision):
+    """The label is a grade of the group: classes in the order of numbers, or of the alphabet.
+
+    Methods are ranked by the share of groups with the right grade, which is what ``score`` of the
+    estimators says and what a reader takes a score of grades to be; how far off the grades are on
+    average is said beside it.
+    """
+
+    kind: ClassVar[str] = "grade"
+    meaning: ClassVar[str] = "the label is a grade of a group: classes that have an order"
+    covered_as: ClassVar[str | None] = "majority"
+
+    def classes_in_words(self, classes: tuple[str, ...]) -> str:
+        return f"grades {' < '.join(classes)}"
+
+    def in_words(self, units: Sequence[GroupResults]) -> str:
+        pairs = [pair for u in units for pair in zip(u.predicted, u.truth or (), strict=True)]
+        return f"{np.mean([abs(said - known) for said, known in pairs]):.2f} grades off on average"
+
+
+@dataclass(frozen=True)
 class Proportions(Supervision):
     """How many rows of each class a group has: one column per class, or labels to be counted."""
 
@@ -244,6 +287,7 @@ class Proportions(Supervision):
     error_name: ClassVar[str] = "mean error of the groups' shares"
     right_or_wrong: ClassVar[bool] = False
     mark: ClassVar[str] = "share"
+    covered_as: ClassVar[str | None] = "proportions"
 
     def __post_init__(self) -> None:
         if self.group is None:
@@ -280,6 +324,7 @@ class Measure(Supervision):
     kind: ClassVar[str] = "measure"
     meaning: ClassVar[str] = "rows are labelled, what counts is a score per group"
     error_name: ClassVar[str] = "1 - mean measure of the groups"
+    covered_as: ClassVar[str | None] = "measure"
     right_or_wrong: ClassVar[bool] = False
     rows_labelled: ClassVar[bool] = True
     explains: ClassVar[bool] = False
@@ -336,6 +381,7 @@ class Transfer(Supervision):
     meaning: ClassVar[str] = "rows are labelled, those of one domain count"
     score_name: ClassVar[str] = "share of the target's rows predicted right"
     error_name: ClassVar[str] = "share of the target's rows predicted wrong"
+    covered_as: ClassVar[str | None] = "transfer"
     right_or_wrong: ClassVar[bool] = False
     required: ClassVar[tuple[str, ...]] = ("domain", "target_domain")
     rows_labelled: ClassVar[bool] = True

@@ -33,6 +33,7 @@ __all__ = [
     "ids_of",
     "label_column",
     "labels_of",
+    "numbers_of",
     "order_of",
     "refuse_stray_blanks",
     "shares_of",
@@ -84,11 +85,11 @@ class Targets:
     Attributes
     ----------
     y : ndarray of shape (n_rows,) or (n_rows, n_classes)
-        Class codes, or the group's shares on each of its rows.
+        Class codes, or the group's shares or number on each of its rows.
     groups : Groups
         What counts once in a score.
     classes : tuple of str
-        What the codes mean.
+        What the codes mean; none, where numbers are known.
     domains : ndarray of shape (n_rows,), default=None
     whole : ndarray of shape (n_rows,), default=None
         Coarser ids that no fold divides.
@@ -96,6 +97,10 @@ class Targets:
         Reports that ``y`` was made of, where a method learns from these.
     groupings : GroupingTargets, default=None
         What a method learns from, where rows are in several groupings.
+    exposure : ndarray of shape (n_rows,), default=None
+        What rows' rates are multiplied by.
+    variance : float, default=1.0
+        Of the numbers of all groups of the table, where numbers are known.
     """
 
     y: NDArray[Any]
@@ -105,6 +110,8 @@ class Targets:
     whole: NDArray[Any] | None = None
     told: NDArray[Any] | None = None
     groupings: GroupingTargets | None = None
+    exposure: NDArray[np.float64] | None = None
+    variance: float = 1.0
 
     @property
     def known(self) -> Any:
@@ -127,6 +134,8 @@ class Targets:
             None if self.whole is None else self.whole[rows],
             None if self.told is None else self.told[rows],
             None if self.groupings is None else self.groupings.take(rows),
+            None if self.exposure is None else self.exposure[rows],
+            self.variance,
         )
 
 
@@ -198,7 +207,8 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
             row = int(np.argmax(~(np.isfinite(numbers) & (numbers == np.floor(numbers)))))
             raise TableError(
                 f"{name}: column {column!r} holds {numbers[row]:g} in row {row}; a label names a "
-                "class (shares of classes go with `kind` proportions, one column per class)"
+                "class (a number of each group goes with `kind` mean or total; shares of classes "
+                "with proportions, one column per class)"
             )
         return numbers.astype(np.int64).astype(str)
     refuse_stray_blanks(values, name, column)
@@ -330,9 +340,28 @@ def shares_of(
         return groups.spread(class_shares(table, groups)[0])
 
 
-def amounts_of(frame: pd.DataFrame, column: str, name: str) -> pd.Series:
+def numbers_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArray[np.float64]:
+    """Numbers, none missing."""
+    values = amounts_of(frame, column, name, argument)
+    if not pd.api.types.is_numeric_dtype(values.dtype):
+        found = pd.to_numeric(values, errors="coerce")
+        row = int(np.argmax((found.isna() & values.notna()).to_numpy()))
+        raise TableError(
+            f"{name}: column {column!r} (`{argument}`) must hold numbers; row {row} holds "
+            f"{str(values.iloc[row])!r}"
+        )
+    missing = values.isna().to_numpy()
+    if missing.any():
+        raise TableError(
+            f"{name}: column {column!r} (`{argument}`) is missing in {int(missing.sum())} rows, "
+            f"the first of them row {int(np.argmax(missing))}"
+        )
+    return values.to_numpy(dtype=float)
+
+
+def amounts_of(frame: pd.DataFrame, column: str, name: str, argument: str = "label") -> pd.Series:
     """Counts or shares; as they are where they cannot be read as numbers."""
-    values = get_column(frame, column, name, "label")
+    values = get_column(frame, column, name, argument)
     kind = column_kind(values)
     if kind == "category":
         numbers = numbers_in_text(values)

@@ -1,9 +1,9 @@
 """How well scores order survival times."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["concordance"]
+__all__ = ["concordance", "concordance_of_groups"]
 
 
 def concordance(time: ArrayLike, risk: ArrayLike) -> float:
@@ -34,14 +34,40 @@ def concordance(time: ArrayLike, risk: ArrayLike) -> float:
     >>> concordance([1.0, 2.0, -3.0, 4.0], [5.0, 1.0, 2.0, 0.0])  # 1 of 5 pairs is wrong
     0.8
     """
+    right, pairs = concordance_of_groups(time, risk)
+    return float(right.sum() / pairs.sum()) if pairs.any() else 0.5
+
+
+def concordance_of_groups(
+    time: ArrayLike, risk: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The comparable pairs of each group that are in the right order, and all of them.
+
+    Parameters
+    ----------
+    time, risk : array-like of shape (n_groups,)
+        As in :func:`concordance`.
+
+    Returns
+    -------
+    right, pairs : ndarray of shape (n_groups,)
+        A pair counts for both of its groups; of equal risks half of it is right.
+
+    Examples
+    --------
+    >>> right, pairs = concordance_of_groups([1.0, 2.0, -3.0, 4.0], [5.0, 1.0, 2.0, 0.0])
+    >>> right.tolist(), pairs.tolist()
+    ([3.0, 2.0, 1.0, 2.0], [3.0, 3.0, 2.0, 2.0])
+    """
     signed, score = np.asarray(time, dtype=float), np.asarray(risk, dtype=float)
     length = np.abs(signed)
-    right = 0.0
-    n_pairs = 0
+    right, pairs = np.zeros(len(signed)), np.zeros(len(signed))
     for event in np.flatnonzero(signed > 0):
         # who is last seen at the time of an event outlives it
         later = (length > length[event]) | ((length == length[event]) & (signed < 0))
-        n_pairs += int(later.sum())
-        right += float((score[later] < score[event]).sum())
-        right += 0.5 * float((score[later] == score[event]).sum())
-    return right / n_pairs if n_pairs else 0.5
+        won = (score[later] < score[event]) + 0.5 * (score[later] == score[event])
+        right[later] += won
+        pairs[later] += 1.0
+        right[event] += won.sum()
+        pairs[event] += later.sum()
+    return right, pairs

@@ -100,19 +100,26 @@ def scatter(
     x_name: str,
     y_name: str,
     names: tuple[str, ...] = (),
+    span: tuple[float, float] | None = None,
 ) -> str:
-    """Dots in the unit square against its diagonal: (x, y, size 0 to 1, colour, hover)."""
+    """Dots against the diagonal of a square: (x, y, size 0 to 1, colour, hover).
+
+    Both axes have the same ``span``; ``None``: 0 to 1.
+    """
     side = _WIDTH - 60
     left, top = 48.0, 8.0
+    scale = _Scale(*(span or (0.0, 1.0)), 0.0, 1.0, margin=0.0 if span is None else 0.03)
+    ends = scale.ends
+    ticks = [0.0, 0.25, 0.5, 0.75, 1.0] if span is None else scale.ticks()
 
     def place(x: float, y: float) -> tuple[float, float]:
-        return left + side * x, top + side * (1 - y)
+        return left + side * scale(x), top + side * (1 - scale(y))
 
     parts = [
         f'<rect x="{left}" y="{top}" width="{side}" height="{side}" class="frame"/>',
-        _line(*place(0, 0), *place(1, 1), "guide"),
+        _line(*place(ends[0], ends[0]), *place(ends[1], ends[1]), "guide"),
     ]
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+    for tick in ticks:
         x, y = place(tick, tick)
         parts.append(_text(x, top + side + 16, f"{tick:g}", "middle"))
         parts.append(_text(left - 6, y + 4, f"{tick:g}", "end"))
@@ -179,6 +186,10 @@ class _Scale:
         share = (value - self._low) / (self._high - self._low)
         return self._start + share * (self._end - self._start)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self._low, self._high
+
     def ticks(self) -> list[float]:
         spread = self._high - self._low
         step = next(s for s in _STEPS if spread / s <= 5)
@@ -187,7 +198,7 @@ class _Scale:
         return [round(float((first + k) * step), 10) for k in range(count)]
 
 
-_STEPS = [base * 10.0**power for power in range(-6, 7) for base in (1, 2, 5)]
+_STEPS = [base * 10.0**power for power in range(-6, 40) for base in (1, 2, 5)]
 
 
 def _apart(places: list[float], least: float) -> list[float]:

@@ -48,6 +48,7 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         unit="group" if result.about.supervision.group else "row",
         board=[{"method": name} | line for name, line in lines.items()],
         head=lines[shown],
+        besides=result.summary(shown)["besides"],
         estimate=result.estimate,
         baseline=result.baseline(),
         shown=shown,
@@ -187,6 +188,8 @@ def _units(result: Result, folds: list[FoldResult]) -> list[list[Any]]:
 
 def _said(units: GroupResults, g: int, classes: tuple[str, ...]) -> tuple[str, str, bool]:
     """What was predicted of a group and what is known of it."""
+    if units.number is not None and units.number_predicted is not None:
+        return f"{units.number_predicted[g]:.4g}", f"{units.number[g]:.4g}", False
     if units.shares is not None:
         return _listed(units.proba[g], classes), _listed(units.shares[g], classes), False
     if units.counts is not None and units.counts_predicted is not None:

@@ -45,10 +45,12 @@ def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
     if result.about.supervision.right_or_wrong and all(fold.units.truth for fold in first):
         yield _probabilities(result, best)
         yield _calibration(_group_bins(first), best, "groups")
-    elif result.about.supervision.group is not None:
+    elif result.about.supervision.group and not result.about.supervision.compares_groups:
         yield _spread(result, board, best)
     if first[0].units.shares is not None:
         yield _shares(result, best)
+    if first[0].units.number is not None and result.about.supervision.same_unit:
+        yield _numbers(result, best)
     held = None if result.about.supervision.rows_labelled else held_coverage(first)
     if held is not None:
         yield _coverage(held, best)
@@ -168,6 +170,29 @@ def _shares(result: Result, best: str) -> Picture:
         f"Known and predicted shares: {best}",
         text,
         scatter(dots, x_name="known share", y_name="predicted share", names=shown),
+    )
+
+
+def _numbers(result: Result, best: str) -> Picture:
+    folds = result.methods[best]
+    known = _stacked(fold.units.number for fold in folds)
+    said = _stacked(fold.units.number_predicted for fold in folds)
+    names = [name for fold in folds for name in fold.units.name]
+    dots = [
+        (x, y, 0.15, 0, f"{name}: known {x:.4g}, predicted {y:.4g}")
+        for name, x, y in list(zip(names, known.tolist(), said.tolist(), strict=True))[:_MOST_DOTS]
+    ]
+    text = (
+        f"Predicted numbers are {np.abs(known - said).mean():.4g} off on average. On the line they "
+        "agree with the known."
+    )
+    if len(names) > _MOST_DOTS:
+        text += f" The first {_MOST_DOTS:,} of {len(names):,} groups are drawn."
+    ends = [float(end(x)) for end, x in ((min, known), (min, said), (max, known), (max, said))]
+    return Picture(
+        f"Known and predicted numbers: {best}",
+        text,
+        scatter(dots, x_name="known", y_name="predicted", span=(min(ends), max(ends))),
     )
 
 

@@ -85,15 +85,16 @@ function moved(rows) {
 }
 
 function rowTable(rows) {
-  const columns = [["at", "row"], ["predicted", "predicted"], ["label", "known"],
-    ["proba", "probability"], ["weight", "weight"]].filter(([key]) => rows[key]);
+  const columns = [["at", "row"], ["predicted", "predicted"], ["number", "predicted"],
+    ["label", "known"], ["proba", "probability"], ["weight", "weight"]]
+    .filter(([key]) => rows[key] && rows[key].length);
   const values = Object.entries(rows.values || {});
   const head = element("tr", {}, ...columns.map(([, name]) => element("th", {}, name)),
     ...values.map(([name]) => element("th", { class: "value" }, name)));
   const body = rows.at.map((_, i) => element("tr", {}, ...columns.map(([key]) => {
     const value = rows[key][i];
     const text = key === "predicted" || key === "label" ? className(value)
-      : key === "at" ? value : value.toFixed(3);
+      : key === "at" ? value : key === "number" ? value.toPrecision(4) : value.toFixed(3);
     const wrong = key === "predicted" && rows.label && rows.label[i] !== value;
     return element("td", wrong ? { class: "wrong" } : {}, text);
   }), ...values.map(([, cells]) => element("td", { class: "value" }, cells[i]))));
@@ -116,16 +117,22 @@ function showGroup(name) {
     const rows = method.rows[name];
     if (rows) {
       if (rows.weight && rows.at.length > 1) page.append(element("p", { id: "moved" }, moved(rows)));
+      const seen = method.seen
+        ? " As the model of all rows sees them, which has learned from this group." : "";
       const what = rows.weight ? "the row's weight towards its group's label"
         : rows.proba ? "the probability of the predicted class" : "nothing: all are alike";
-      page.append(element("h2", {}, "Rows in order"),
-        element("p", { class: "small" }, `One bar per row; colour: predicted class; height: ${what}.` +
-          (method.seen ? " As the model of all rows sees them, which has learned from this group." : "")),
-        timeline(rows));
-      const key = element("p", {});
-      data.classes.forEach((label, i) => key.append(element("span", { class: "key" },
-        element("i", { style: `background:${colour(i)}` }), label)));
-      page.append(key, rowTable(rows));
+      page.append(element("h2", {}, "Rows in order"));
+      if (rows.number) {
+        page.append(element("p", { class: "small" }, `The number of each row.${seen}`));
+      } else {
+        page.append(element("p", { class: "small" },
+          `One bar per row; colour: predicted class; height: ${what}.${seen}`), timeline(rows));
+        const key = element("p", {});
+        data.classes.forEach((label, i) => key.append(element("span", { class: "key" },
+          element("i", { style: `background:${colour(i)}` }), label)));
+        page.append(key);
+      }
+      page.append(rowTable(rows));
       if (rows.at.length < unit[1])
         page.append(element("p", { class: "small" }, `The first ${rows.at.length} rows are here.`));
     } else {

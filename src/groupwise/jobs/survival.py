@@ -1,0 +1,134 @@
+"""Survival times of groups, some of which were last seen without the event."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from groupwise.groups import Groups, show
+from groupwise.inputs.totals import group_numbers
+from groupwise.jobs.fold_result import GroupResults
+from groupwise.jobs.numbers import Numbers
+from groupwise.jobs.supervision import Split, plain_folds
+from groupwise.jobs.targets import Targets, about_columns, numbers_of
+from groupwise.metrics.survival import concordance_of_groups
+from groupwise.model_selection import WholeGroupKFold
+from groupwise.tables import OptionError, TableError
+
+__all__ = ["Survival"]
+
+
+@dataclass(frozen=True)
+class Survival(Numbers):
+    r"""The time until an event is known of a group, or until it was last seen without.
+
+    A fold's score is the concordance C: the share R / N of its comparable pairs of groups in the
+    right order. A group's is what it brings to it, :math:`C + n (R_i - C N_i) / N`, with
+    :math:`R_i` and :math:`N_i` of its own pairs: their mean over the n groups is C, and their
+    spread is that of C over draws of groups, so that intervals are those of C.
+
+    Attributes
+    ----------
+    event : str, default=None
+        Column of 1 (the event was seen) and 0 (it was not); ``None``: a negative time is one
+        without the event.
+    """
+
+    event: str | None = None
+
+    kind: ClassVar[str] = "survival"
+    meaning: ClassVar[str] = "the label is the time until a group's event, or its last sight"
+    score_name: ClassVar[str] = "concordance: share of pairs of groups in the right order"
+    error_name: ClassVar[str] = "1 - concordance"
+    compares_groups: ClassVar[bool] = True
+    same_unit: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.event in (self.group, *self.label):
+            raise OptionError(f"`event` names the group or the label, {self.event!r}")
+
+    def roles(self) -> dict[str, str]:
+        return super().roles() | ({} if self.event is None else {self.event: "event"})
+
+    def targets_in(
+        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
+    ) -> Targets:
+        groups, column = self.groups_in(frame, name), self.label[0]
+        with about_columns(name, column):
+            time = group_numbers(numbers_of(frame, column, name, "label"), groups, target="total")
+        wrong = time == 0 if self.event is None else time <= 0
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise TableError(
+                f"{name}: column {column!r} holds {time[row]:g} in group "
+                f"{show(groups.names[groups.codes[row]])}; a time is more than 0"
+                + (" (less: last seen without the event)" if self.event is None else "")
+            )
+        if self.event is not None:
+            time = np.where(self._seen(frame, name, groups), time, -time)
+        n_events = int((time[groups.first_rows] > 0).sum())
+        if n_events < 2:
+            raise TableError(
+                f"{name}: {n_events} of {groups.n_groups} groups had the event; at least two are "
+                "needed, to learn from one and be judged on another"
+            )
+        return Targets(time, groups, ())
+
+    def _seen(self, frame: pd.DataFrame, name: str, groups: Groups) -> NDArray[np.bool_]:
+        """Whether the event was seen."""
+        assert self.event is not None
+        values = numbers_of(frame, self.event, name, "event")
+        wrong = ~np.isin(values, (0.0, 1.0))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise TableError(
+                f"{name}: column {self.event!r} (`event`) must hold 0 and 1; row {row} holds "
+                f"{values[row]:g}"
+            )
+        with about_columns(name, self.event):
+            groups.one_per_group(values)
+        return values == 1.0
+
+    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
+        """Whole groups, those with the event spread over the folds."""
+        seen = targets.y[targets.groups.first_rows] > 0
+        n_splits = min(n_splits, int(seen.sum()))
+        if targets.whole is not None or int((~seen).sum()) < n_splits:
+            return plain_folds(targets, n_splits, seed)
+        folds = WholeGroupKFold(n_splits, random_state=seed)
+        return list(folds.split(targets.y, targets.y > 0, targets.groups.codes))
+
+    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
+        return {}
+
+    def judge(self, predictions: Any, targets: Targets) -> NDArray[np.float64]:
+        time = targets.y[targets.groups.first_rows]
+        right, pairs = concordance_of_groups(time, predictions.y_group)
+        if not pairs.any():
+            return np.full(len(time), np.nan)
+        share = right.sum() / pairs.sum()
+        return share + len(time) * (right - share * pairs) / (0.5 * pairs.sum())
+
+    def classes_in_words(self, classes: tuple[str, ...]) -> str:
+        end = "less than 0" if self.event is None else f"{self.event!r} is 0"
+        return f"times in {self.label[0]!r}, last seen where {end}"
+
+    def in_words(self, units: Sequence[GroupResults]) -> str:
+        times = [time for unit in units for time in unit.number or ()]
+        return f"{sum(time > 0 for time in times):,} of {len(times):,} groups had the event"
+
+    def row_columns(self, predictions: Any, classes: tuple[str, ...]) -> dict[str, Any]:
+        return {"risk": predictions.y_row}
+
+    def group_columns(
+        self, predictions: Any, classes: tuple[str, ...], frame: pd.DataFrame, name: str
+    ) -> dict[str, Any]:
+        return {"risk": predictions.y_group}
+
+    def constants(self, known: Targets) -> list[Any]:
+        """The same risk for all."""
+        return [0.0]
