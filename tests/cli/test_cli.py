@@ -383,7 +383,8 @@ def test_an_option_that_takes_one_value_is_not_given_two(run):
 def test_dots_stand_for_more_that_are_wrong(n_wrong, line, capsys):
     worst = {f"g{k}": float(k >= n_wrong) for k in range(5)}
     summary = {"score": 0.9, "low": 0.8, "high": 1.0, "score_name": "s", "baseline": None}
-    print_score(Console(), summary | {"worst": worst, "n_groups": 30}, "groups")
+    more = {"besides": None, "worst": worst, "n_groups": 30}
+    print_score(Console(), summary | more, "groups")
     assert capsys.readouterr().out.splitlines()[-1] == f"wrong:       {line}"
 
 
