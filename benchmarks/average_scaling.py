@@ -28,6 +28,10 @@ STORED = RESULTS / "average_scaling.jsonl"
 N_TABLES = 120
 PENALTIES = (1.0, 3.0, 10.0, 30.0)
 BEFORE = 10.0
+_NOTE = (
+    "The automatic choice has 3. It was chosen on 65 of these tables, among 147 rules for members, "
+    "weights and scalings, as the smallest change of those that were better."
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def write(kept: list[dict[str, Any]]) -> None:
                 rows[-1][f"less that of 10 (s.e.), {name}"] = (
                     f"{less[:, place].mean():+.4f} ({error[place]:.4f})"
                 )
-        report.add(f"{heading} groups: {len(lines)} made-up tables", rows, "The choice has 3.")
+        report.add(f"{heading} groups: {len(lines)} made-up tables", rows, _NOTE)
 
 
 def main() -> None:
