@@ -106,17 +106,19 @@ def fit_networks(
     )
     _check_grades(prepared, train_group)
     bound = _bound(model, prepared, train_group)
+    loss = _loss(model, prepared, [bound[fold] for fold in members])
     start = [_start(prepared, *each) for each in zip(train_group, bound, strict=True)]
     with torch.no_grad():
         bias = torch.as_tensor(np.stack(start)[members], dtype=torch.float32)
         network.weights["head_bias"].copy_(bias[:, None, :])
+    # a constant changes nothing where groups are compared: its gradient is rounding noise
+    network.weights["head_bias"].requires_grad_(not loss.needs_all_groups)
     centre = _padded([fold.mean for fold in folds], 0.0)[:, None]
     scale = _padded([fold.deviation for fold in folds], 1.0)[:, None]
     if n_folds == 1:
         centre, scale = centre[0, 0], scale[0, 0]
     rows = GroupRows(_rows_first(tables), prepared.data.groups)
     weight_row = prepared.data.weight_row
-    loss = _loss(model, prepared, [bound[fold] for fold in members])
     target, offset = _target_and_offset(model, prepared)
     task = Task(
         rows,
