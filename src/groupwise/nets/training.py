@@ -252,8 +252,8 @@ def _mark(network: GroupNet, task: Task, settings: Settings) -> str:
             "pooling": network.pooling,
             "dropout": network.dropout,
             "loss": repr(task.loss),
-            "target": zlib.crc32(np.ascontiguousarray(task.target)),
-            "offset": None if task.offset is None else zlib.crc32(task.offset),
+            "target": zlib.crc32(task.target.tobytes()),
+            "offset": None if task.offset is None else zlib.crc32(task.offset.tobytes()),
             "settings": [
                 settings.epochs,
                 settings.batch_groups,
