@@ -143,6 +143,7 @@ _WEIGHTED = "groupwise.transfer:WeightedTransferClassifier"
 _IN_CONTEXT = "groupwise.incontext:InContextClassifier"
 _NETWORK = "a network trained on made-up tables (as Hollmann et al. 2023), for group labels"
 _NETS = "groupwise.nets:GroupNetClassifier"
+_NETS_NUMBERS = "groupwise.nets:GroupNetRegressor"
 _BINNED = "networks on means and largest values, features over bins (Gorishniy et al. 2022)"
 _LOGISTIC = "sklearn.linear_model:LogisticRegression"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
@@ -214,7 +215,7 @@ def _of_numbers(kind: str) -> tuple[Method, ...]:
         Method(
             kind,
             "network",
-            "groupwise.nets:GroupNetRegressor",
+            _NETS_NUMBERS,
             "networks on squared error of the groups' means",
             {"epochs": 150},
             needs="torch",
@@ -330,6 +331,8 @@ METHODS: tuple[Method, ...] = (
            {"estimator": _LOGISTIC, "rule": "mean"}, {"estimator__C": (0.1, 1.0), **_MEAN_RULES}),
     Method("grade", "statistics", _STATISTICS, _FOREST, explains=False),
     Method("grade", "means-logistic", _STATISTICS, _ON_MEANS, _MEANS, explains=False),
+    Method("grade", "network", _NETS, "networks on proportional odds of mean scores",
+           _network("OrdinalLoss"), needs="torch", max_rows=20_000, is_slow=True),
 
     Method("proportions", "manifold", "groupwise.proportions:ManifoldAOCClassifierCV",
            "AOC-manifold, Chen et al. 2009; settings chosen inside, on whole groups",
@@ -340,6 +343,8 @@ METHODS: tuple[Method, ...] = (
            _boosting("ShareLoss"), _ROUNDS),
     Method("reported", "group-boost", _BOOST, "likelihood of what was reported, on LightGBM",
            _boosting("ReportedCountLoss"), _ROUNDS),
+    Method("reported", "network", _NETS, "networks on the likelihood of what was reported",
+           _network("ReportedCountLoss"), needs="torch", max_rows=20_000),
     Method("proportions", "kernel-counts", "groupwise.proportions:KernelCountClassifier",
            "likelihood of the counts with a kernel; settings chosen inside, on whole groups",
            max_rows=1000),
@@ -437,6 +442,8 @@ METHODS: tuple[Method, ...] = (
 
     Method("survival", "group-boost", _BOOST_NUMBERS, "partial likelihood (Cox 1972), on LightGBM",
            {"loss": "groupwise.losses:CoxLoss"}, _ROUNDS),
+    Method("survival", "network", _NETS_NUMBERS, "networks on the partial likelihood (Cox 1972)",
+           _network("CoxLoss"), needs="torch", max_rows=20_000),
 
     # the loss comes from what is known by each grouping
     Method("groupings", "group-boost", _BOOST, "the groupings' losses added up, on LightGBM",

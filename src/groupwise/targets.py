@@ -29,6 +29,7 @@ from groupwise.inputs import (
 from groupwise.inputs.labels import require_y
 from groupwise.inputs.rows import check_features, expecting, remember_features
 from groupwise.losses import BoundLoss, GroupLoss, ReportedCountLoss
+from groupwise.metrics import concordance
 from groupwise.rules import Rule, get_rule
 
 __all__ = [
@@ -42,10 +43,12 @@ __all__ = [
     "group_target",
     "group_truth",
     "known_codes",
+    "mean_of_known",
     "mean_of_rows",
     "report_classes",
     "resolve_rule",
     "score_by_group",
+    "score_of_times",
 ]
 
 
@@ -442,3 +445,14 @@ def score_by_group(proba_group: NDArray[Any], target_group: NDArray[Any]) -> NDA
         score = 1.0 - 0.5 * np.where(unknown, 0.0, gap).sum(axis=1)
         return np.where(unknown.all(axis=1), np.nan, score)
     return (proba_group.argmax(axis=1) == target_group).astype(float)
+
+
+def mean_of_known(score_group: NDArray[Any]) -> float:
+    """Over groups of which something is reported."""
+    return float(score_group[~np.isnan(score_group)].mean())
+
+
+def score_of_times(y: ArrayLike, groups: Groups, risk_group: NDArray[Any]) -> float:
+    """The concordance of groups' survival times, the same on all of a group's rows."""
+    y_row = group_numbers(y, groups, target="total")
+    return concordance(y_row[groups.first_rows], risk_group)

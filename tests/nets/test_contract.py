@@ -13,7 +13,11 @@ ESTIMATORS = [
     GroupNetClassifier(**SMALL),
     GroupNetClassifier("presence", pooling="mean_max", **SMALL),
     GroupNetClassifier("presence", pooling="mean", n_bins=3, **SMALL),
+    GroupNetClassifier("ordinal", **SMALL),
+    GroupNetClassifier("ordinal", pooling="mean_max", **SMALL),
     GroupNetRegressor("total", pooling="attention", **SMALL),
+    GroupNetRegressor("total", loss="poisson", **SMALL),
+    GroupNetRegressor(loss="absolute_error", pooling="mean", **SMALL),
 ]
 LEARNS = {"encoder": (8,), "epochs": 20, "learning_rate": 0.1}
 

@@ -25,6 +25,7 @@ from groupwise.targets import (
     combine_scores,
     group_truth,
     known_codes,
+    mean_of_known,
     resolve_rule,
     score_by_group,
 )
@@ -286,7 +287,7 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
         target = self._true_groups(y, encoded)
         for score_row in self.ensemble_.staged_score(rows):
             proba_group = combine_scores(score_row, encoded, self.loss_, self.rule_)
-            yield _mean_of_known(score_by_group(proba_group, target))
+            yield mean_of_known(score_by_group(proba_group, target))
 
     def score(self, X: MatrixLike, y: ArrayLike, groups: Ids = None) -> float:
         r"""How well groups are predicted.
@@ -324,13 +325,13 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
                 continue
             target = self._true_groups(target_of_grouping(y, name, groupings), encoded, each)
             proba_group = combine_scores(score_row[inside], encoded, each, each.default_rule)
-            scores.append(_mean_of_known(score_by_group(proba_group, target)))
+            scores.append(mean_of_known(score_by_group(proba_group, target)))
             weights.append(loss.weight_of(name))
         return float(np.average(scores, weights=weights))
 
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
         target = self._true_groups(y, predictions.groups)
-        return _mean_of_known(score_by_group(predictions.proba_group, target))
+        return mean_of_known(score_by_group(predictions.proba_group, target))
 
     def _true_groups(
         self, y: ArrayLike, groups: Groups, loss: GroupLoss | None = None
@@ -344,8 +345,3 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
         loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
         tags.classifier_tags.multi_class = not getattr(loss, "binary", False)
         return tags
-
-
-def _mean_of_known(score_group: NDArray[Any]) -> float:
-    """Over groups of which something is reported."""
-    return float(score_group[~np.isnan(score_group)].mean())

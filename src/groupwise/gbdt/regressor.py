@@ -13,14 +13,14 @@ from groupwise.gbdt.base import GroupBoostMixin
 from groupwise.gbdt.groupings import check_groupings, check_several_targets, target_of_grouping
 from groupwise.gbdt.rounds import Callback, GroupTrees
 from groupwise.groups import Groups
-from groupwise.inputs import check_choice, group_numbers
+from groupwise.inputs import check_choice
 from groupwise.losses import GroupLoss, NumberLoss, SeveralGroupings, get_number_loss
-from groupwise.metrics import concordance
 from groupwise.targets import (
     GroupTargets,
     check_exposure,
     check_known_targets,
     check_number_targets,
+    score_of_times,
 )
 
 __all__ = ["GroupBoostRegressor", "resolve_number_loss"]
@@ -276,8 +276,7 @@ class GroupBoostRegressor(GroupBoostMixin, BaseGroupRegressor):
     def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
         if self.loss_.target_kind != "time":
             return super()._judge(predictions, y)
-        y_row = group_numbers(y, predictions.groups, target="total")  # the same on all rows
-        return concordance(y_row[predictions.groups.first_rows], predictions.y_group)
+        return score_of_times(y, predictions.groups, predictions.y_group)
 
     def staged_predict(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         """Predictions of the rows after each round."""

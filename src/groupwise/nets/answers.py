@@ -11,7 +11,7 @@ from groupwise.nets.host import HostPacked
 from groupwise.nets.passes import attention, encode, leave_one_out, linear, pool, standardise
 from groupwise.nets.piecewise import PiecewiseLinear
 
-__all__ = ["NetEnsemble", "group_blocks", "scores_of"]
+__all__ = ["NetEnsemble", "group_blocks", "less_the_others", "scores_of"]
 
 _ROWS_AT_ONCE = 20_000
 
@@ -154,3 +154,18 @@ def _without_each_row(packed: Any, weights: Any, pooling: str, hidden: Any) -> A
         pooled = pool(others, weights, pooling, hidden[..., at, :])
         out[part] = linear(others, weights, "head", pooled).mean(0)
     return out
+
+
+def less_the_others(of_groups: NDArray[Any], without: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    """What is left to each row of its group's total, less that of the others by themselves.
+
+    Parameters
+    ----------
+    of_groups : ndarray of shape (n_groups,)
+        Means.
+    without : ndarray of shape (n_rows,)
+        The group's mean without the row; any where the row is alone.
+    groups : Groups
+    """
+    size = groups.spread(groups.sizes)
+    return size * groups.spread(of_groups) - (size - 1) * without

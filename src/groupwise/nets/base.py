@@ -13,7 +13,7 @@ from groupwise.base import GroupMixin
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, check_flag, check_number, dense, split_column
-from groupwise.losses import GroupLoss
+from groupwise.losses import BoundLoss, GroupLoss
 from groupwise.model_selection import WholeGroupShuffleSplit
 from groupwise.nets.answers import NetEnsemble
 from groupwise.nets.passes import N_HEADS, POOLINGS
@@ -33,10 +33,11 @@ class Prepared:
     ----------
     X : array with rows first, or FolderRows
     data : GroupTargets
-        Its ``X`` is a stand-in where rows are taken as they are.
+        Its ``X`` is a stand-in where rows are taken as they are; its numbers are in the units of
+        training.
     loss : GroupLoss
     shift, unit : float
-        What numbers are measured from and in while training; 0 and 1 for classes.
+        What numbers are measured from and in while training; 0 and 1 for others.
     X_unlabeled : array with rows first, FolderRows or None
         Rows that features are standardised by, too.
     """
@@ -52,12 +53,20 @@ class Prepared:
     def target(self) -> NDArray[Any]:
         """What is known of each group, in the units of training."""
         data = self.data
-        found = group_target(self.loss, data.y_row, data.groups, data.n_classes)
-        return (found - self.shift) / self.unit if self.loss.target_kind == "number" else found
+        return group_target(self.loss, data.y_row, data.groups, data.n_classes)
 
     @property
     def n_outputs(self) -> int:
-        return self.data.n_classes if self.data.n_classes > 2 else 1
+        return 1 if self.loss.one_score or self.data.n_classes == 2 else self.data.n_classes
+
+    def rows_of(self, line: NDArray[Any]) -> NDArray[np.intp]:
+        """Positions of the rows of some groups, 1 or 0 for each."""
+        return np.flatnonzero(line[self.data.groups.codes] > 0)
+
+    def bind(self, line: NDArray[Any]) -> BoundLoss:
+        """The loss of some groups."""
+        data = self.data if line.all() else self.data.take(self.rows_of(line))
+        return data.bind(self.loss)
 
 
 class GroupNetMixin(GroupMixin):
@@ -165,11 +174,12 @@ class GroupNetMixin(GroupMixin):
         sample_weight: ArrayLike | None,
         callbacks: Sequence[Callback] | None,
         X_unlabeled: MatrixLike | None,
+        exposure: ArrayLike | None = None,
     ) -> None:
         """Check the data, train, and store arrays."""
         from groupwise.nets.fitting import fit_networks
 
-        prepared = self._prepare(X, y, groups, sample_weight, X_unlabeled)
+        prepared = self._prepare(X, y, groups, sample_weight, X_unlabeled, exposure)
         rng = check_random_state(self.random_state)
         n_groups = prepared.data.groups.n_groups
         train, valid = np.ones((1, n_groups)), None
@@ -185,14 +195,21 @@ class GroupNetMixin(GroupMixin):
         groups: Ids,
         sample_weight: ArrayLike | None,
         X_unlabeled: MatrixLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Prepared:
         self._check_parameters()
         loss = self._resolve_loss()
+        if self.batch_groups is not None and (loss.one_score or loss.target_kind == "time"):
+            raise ValueError(
+                f"{loss!r} compares all groups with each other, so that every step takes all of "
+                "them: batch_groups must be None"
+            )
         X, groups = self._groups_to_fit(X, groups)
         if is_raw(X):
             rows = raw_rows(X)
             # labels, groups and weights are checked beside a column of nothing
             data = self._targets(np.zeros((len(rows), 1)), y, groups, sample_weight, loss)
+            data = data.exposed(exposure, loss)
             if data.weight_row is not None and not (data.weight_row > 0).all():
                 raise GroupDataError(
                     "sample_weight must be positive where X is memory-mapped, a folder or no "
@@ -201,7 +218,8 @@ class GroupNetMixin(GroupMixin):
             self.row_shape_ = row_shape(rows)
             self.n_features_in_ = int(np.prod(self.row_shape_))
         else:
-            data = self._targets(X, y, groups, sample_weight, loss).with_weight()
+            data = self._targets(X, y, groups, sample_weight, loss)
+            data = data.exposed(exposure, loss).with_weight()
             rows = dense(data.X)
             self.row_shape_ = row_shape(rows)
         self._remember_groups(groups, data.groups)
@@ -242,12 +260,29 @@ class GroupNetMixin(GroupMixin):
 
     def _store(self, prepared: Prepared, found: Any) -> None:
         """Keep all that predictions need; later changes of parameters do not reach them."""
-        self.loss_ = prepared.loss
         self.ensemble_ = found.ensemble
         self.device_ = found.device
+        self.loss_ = prepared.loss
+        if prepared.loss.one_score:
+            self.loss_ = self._with_thresholds(prepared, found.train_group)
         self.history_ = found.history
         self.n_iter_ = found.n_iter
         self._decides_per_group = self.ensemble_.pooling is not None
+
+    def _with_thresholds(self, prepared: Prepared, line: NDArray[Any]) -> GroupLoss:
+        """The loss with the thresholds that fit the averaged scores of training groups best."""
+        data, loss = prepared.data, prepared.loss
+        score_row, score_group = self._scores(
+            prepared.X, data.groups, asked=self.ensemble_.pooling is None
+        )
+        if score_group is None:
+            assert score_row is not None  # there is no pooling
+            return prepared.bind(line).learned(loss, score_row[prepared.rows_of(line), 0])
+        kept = np.flatnonzero(line > 0)
+        weight = None if data.weight_row is None else data.groups.mean(data.weight_row)[kept]
+        alone = Groups.singletons(len(kept))
+        bound = loss.bind(prepared.target[kept], alone, n_classes=data.n_classes, weight_row=weight)
+        return bound.learned(loss, score_group[kept, 0])
 
     def _check_rows(self, X: MatrixLike) -> Rows:
         if is_raw(X):

@@ -14,6 +14,7 @@ from groupwise.groups import Groups
 from groupwise.inputs import dense
 from groupwise.losses import LOSSES, GroupLoss, get_loss
 from groupwise.losses.base import link
+from groupwise.nets.answers import less_the_others
 from groupwise.nets.base import Callback, GroupNetMixin, Prepared
 from groupwise.nets.rows import is_raw
 from groupwise.rules import Rule
@@ -21,8 +22,9 @@ from groupwise.targets import (
     GroupTargets,
     check_class_targets,
     combine_scores,
-    group_target,
+    group_truth,
     known_codes,
+    mean_of_known,
     resolve_rule,
     score_by_group,
 )
@@ -42,7 +44,9 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
     loss : str or GroupLoss, default="majority_softmax"
         What ``y`` says of a group, as in :class:`~groupwise.gbdt.GroupBoostClassifier`. With a
         ``pooling`` groups have scores of their own, and labels and counts cost their cross-entropy,
-        shares by ``"proportions_squared"`` their squared error.
+        shares by ``"proportions_squared"`` their squared error, grades their proportional odds;
+        reported counts are of rows and take none. ``"ordinal"`` fits thresholds to all groups in
+        every step: ``batch_groups`` must be ``None``.
     pooling : {"mean", "max", "mean_max", "attention", "set_transformer"}, default=None
         How the vectors of a group's rows become one: their mean, their largest values, both,
         their mean weighted by gated attention (Ilse et al. 2018), or a set transformer with eight
@@ -122,7 +126,9 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
 
     With a pooling a row's score is what it adds to its group's: the group's score less its score
     without the row (0 for a row that is alone). That is exact and costs one pass, but for the set
-    transformer, which looks at the group once per row. Attention weights are no such answer.
+    transformer, which looks at the group once per row. Attention weights are no such answer. Of
+    grades it is :math:`m f(G) - (m - 1) f(G \setminus j)`, as in :class:`GroupNetRegressor`: a
+    score that the thresholds of groups apply to.
 
     References
     ----------
@@ -198,8 +204,16 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
 
     def _resolve_loss(self) -> GroupLoss:
         loss = copy(get_loss(self.loss))
+        if loss.target_kind == "labels":
+            raise ValueError(
+                f"{loss!r} is of several labels per group: use GroupBoostMultilabelClassifier"
+            )
         loss.check_parameters()
         resolve_rule(self.rule, loss)
+        if loss.target_kind == "report" and self.pooling is not None:
+            raise ValueError(
+                f"{loss!r} is of counts of rows, and a pooling scores groups: pooling must be None"
+            )
         return loss
 
     def _targets(
@@ -256,13 +270,19 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
         """Scores and probabilities of rows, probabilities of groups."""
         found, of_groups = self._scores(rows, groups)
         assert found is not None  # rows were asked about
-        if of_groups is not None:
-            found = groups.spread(of_groups) - found
-        score_row = _decision(found)
-        if of_groups is not None:
-            return score_row, link(score_row), link(_decision(of_groups))
-        proba_group = combine_scores(score_row, groups, self.loss_, self.rule_)
-        return score_row, self.loss_.proba(score_row), proba_group
+        loss = self.loss_
+        if of_groups is None:
+            score_row = _decision(found)
+            proba_group = combine_scores(score_row, groups, loss, self.rule_)
+            return score_row, loss.proba(score_row), proba_group
+        if loss.one_score:  # thresholds apply to scores of groups, not to what a row adds
+            score_row = less_the_others(of_groups[:, 0], found[:, 0], groups)
+        else:
+            score_row = _decision(groups.spread(of_groups) - found)
+        return score_row, self._pooled_proba(score_row), self._pooled_proba(_decision(of_groups))
+
+    def _pooled_proba(self, score: NDArray[Any]) -> NDArray[Any]:
+        return self.loss_.proba(score) if self.loss_.one_score else link(score)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         score_row, proba_row, _ = self._answers(rows, groups)
@@ -273,7 +293,7 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
             return self._answers(rows, groups)[2]
         _, of_groups = self._scores(rows, groups, asked=False)
         assert of_groups is not None  # there is a pooling
-        return link(_decision(of_groups))
+        return self._pooled_proba(_decision(of_groups))
 
     def _predictions(self, rows: Rows, groups: Groups) -> Predictions:
         score_row, proba_row, proba_group = self._answers(rows, groups)
@@ -306,8 +326,8 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
     def _judge(self, predictions: Predictions, y: ArrayLike) -> float:
         groups = predictions.groups
         y_row = known_codes(y, groups, self.loss_, self.classes_)
-        target = group_target(self.loss_, y_row, groups, len(self.classes_))
-        return float(score_by_group(predictions.proba_group, target).mean())
+        truth = group_truth(self.loss_, y_row, groups, len(self.classes_))
+        return mean_of_known(score_by_group(predictions.proba_group, truth))
 
     def attention(self, X: MatrixLike, groups: Ids = None) -> NDArray[np.float64]:
         """Share of each row in its group's attention, averaged over the members.

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from groupwise.losses import GroupMeanLoss, ShareLoss
+from groupwise.exceptions import GroupDataError
+from groupwise.losses import BoundLoss, GroupMeanLoss, ShareLoss
 from groupwise.nets.answers import NetEnsemble
 from groupwise.nets.base import GroupNetMixin, Prepared
 from groupwise.nets.batches import GroupRows
-from groupwise.nets.losses import PackedLoss, PooledLoss, torch_loss
+from groupwise.nets.losses import GroupMean, PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.piecewise import PiecewiseLinear
@@ -20,7 +21,6 @@ from groupwise.nets.rows import is_raw, moments
 from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
 from groupwise.nets.training import choose_device, train
-from groupwise.targets import group_target
 
 try:
     import torch
@@ -40,6 +40,7 @@ class Fitted:
     device: str
     history: dict[str, list[float]]
     n_iter: int
+    train_group: NDArray[Any]
 
 
 def fit_networks(
@@ -103,24 +104,31 @@ def fit_networks(
         rare=None if own or not rare.any() else rare[members],
         seed=seeds,
     )
-    start = [_start(model, prepared, line) for line in train_group]
+    _check_grades(prepared, train_group)
+    bound = _bound(model, prepared, train_group)
+    loss = _loss(model, prepared, [bound[fold] for fold in members])
+    start = [_start(prepared, *each) for each in zip(train_group, bound, strict=True)]
     with torch.no_grad():
         bias = torch.as_tensor(np.stack(start)[members], dtype=torch.float32)
         network.weights["head_bias"].copy_(bias[:, None, :])
+    # a constant changes nothing where groups are compared: its gradient is rounding noise
+    network.weights["head_bias"].requires_grad_(not loss.needs_all_groups)
     centre = _padded([fold.mean for fold in folds], 0.0)[:, None]
     scale = _padded([fold.deviation for fold in folds], 1.0)[:, None]
     if n_folds == 1:
         centre, scale = centre[0, 0], scale[0, 0]
     rows = GroupRows(_rows_first(tables), prepared.data.groups)
     weight_row = prepared.data.weight_row
+    target, offset = _target_and_offset(model, prepared)
     task = Task(
         rows,
-        prepared.target,
-        _loss(model, prepared),
+        loss.encode(target, prepared.data.groups.sizes),
+        loss,
         model.pooling is not None,
         train_group[members],
         None if valid_group is None else valid_group[members],
         None if weight_row is None else weight_row[prepared.data.groups.order],
+        offset,
         None if own else centre,
         None if own else scale,
     )
@@ -140,7 +148,7 @@ def fit_networks(
     history, n_epochs = train(network, task, settings, callbacks)
     if own:
         ensemble = EncoderEnsemble(network, device)
-        return [Fitted(ensemble, device, history, int(n_epochs.max()))]
+        return [Fitted(ensemble, device, history, int(n_epochs.max()), train_group[0])]
     weights = network.arrays()
     fitted = []
     for fold in range(n_folds):
@@ -155,7 +163,8 @@ def fit_networks(
             folds[fold].deviation,
             tables[fold].bins,
         )
-        fitted.append(Fitted(ensemble_of_fold, device, history, int(n_epochs[mine].max())))
+        n_kept = int(n_epochs[mine].max())
+        fitted.append(Fitted(ensemble_of_fold, device, history, n_kept, train_group[fold]))
     return fitted
 
 
@@ -224,34 +233,65 @@ def _width(model: GroupNetMixin, prepared: Prepared, device: str) -> int:
     return int(seen.shape[1])
 
 
-def _loss(model: GroupNetMixin, prepared: Prepared) -> PackedLoss:
+def _bound(
+    model: GroupNetMixin, prepared: Prepared, train_group: NDArray[Any]
+) -> list[BoundLoss | None]:
+    """The loss of each fold's training groups; of classes that groups are scored for, none."""
+    loss = prepared.loss
+    if model.pooling is None or loss.target_kind in ("number", "time") or loss.one_score:
+        return [prepared.bind(line) for line in train_group]
+    return [None] * len(train_group)
+
+
+def _loss(
+    model: GroupNetMixin, prepared: Prepared, bound: Sequence[BoundLoss | None]
+) -> PackedLoss:
+    """Of rows, or of groups that are scored: there, each is a group of one row."""
     loss = prepared.loss
     if isinstance(loss, GroupMeanLoss):
         delta = None if loss.delta is None else loss.delta / prepared.unit
-        return (
-            torch_loss(GroupMeanLoss(delta))
-            if model.pooling is None
-            else PooledLoss("number", delta=delta)
-        )
-    if model.pooling is None:
-        return torch_loss(loss)
+        return GroupMean(delta) if model.pooling is None else PooledLoss("number", delta=delta)
+    known = [each for each in bound if each is not None]
+    if known:
+        return torch_loss(loss, known)
     return PooledLoss(loss.target_kind, squared=isinstance(loss, ShareLoss))
 
 
-def _start(model: GroupNetMixin, prepared: Prepared, line: NDArray[Any]) -> NDArray[Any]:
+def _target_and_offset(
+    model: GroupNetMixin, prepared: Prepared
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """What is known of groups, and what is added to the scores: the log of an exposure."""
+    groups, exposure = prepared.data.groups, prepared.data.exposure_row
+    if model.pooling is not None and getattr(prepared.loss, "takes_exposure", False):
+        # the group's score is the log of its rate: its total by the exposure of all its rows
+        whole = 1.0 * groups.sizes if exposure is None else groups.sum(exposure)
+        return prepared.target * groups.sizes, np.log(whole)
+    return prepared.target, None if exposure is None else np.log(exposure[groups.order])
+
+
+def _check_grades(prepared: Prepared, train_group: NDArray[Any]) -> None:
+    if not prepared.loss.one_score:
+        return
+    for line in train_group:
+        absent = np.setdiff1d(np.arange(prepared.data.n_classes), prepared.target[line > 0])
+        if len(absent):
+            raise GroupDataError(
+                f"every class needs a group that has it to learn from; number {absent[0]} of "
+                f"{prepared.data.n_classes} has none"
+            )
+
+
+def _start(prepared: Prepared, line: NDArray[Any], bound: BoundLoss | None) -> NDArray[Any]:
     """The best constant score of a fold's training groups, where the head begins."""
-    data = prepared.data
-    if not line.all():
-        data = data.take(np.flatnonzero(line[data.groups.codes] > 0))
-    if prepared.loss.target_kind == "number":
+    if isinstance(prepared.loss, GroupMeanLoss):
         return np.zeros(1)  # numbers are measured from their mean
-    if model.pooling is None:
-        return data.bind(prepared.loss).init_score()
-    known = group_target(prepared.loss, data.y_row, data.groups, data.n_classes)
-    known = np.eye(data.n_classes)[known] if known.ndim == 1 else known
+    if bound is not None:
+        return bound.init_score()
+    n_classes, known = prepared.data.n_classes, prepared.target[line > 0]
+    known = np.eye(n_classes)[known] if known.ndim == 1 else known
     share = np.clip(known.mean(axis=0), 1e-6, 1.0)
     share = share / share.sum()
-    return logit(share[1:]) if data.n_classes == 2 else np.log(share)
+    return logit(share[1:]) if n_classes == 2 else np.log(share)
 
 
 def _rows_of(prepared: Prepared, line: NDArray[Any]) -> NDArray[np.bool_] | None:

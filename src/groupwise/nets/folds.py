@@ -45,6 +45,7 @@ def fit_folds(
     groups: Ids,
     cv: int | Splitter = 5,
     sample_weight: ArrayLike | None = None,
+    exposure: ArrayLike | None = None,
     test_rows_known: bool = False,
     networks_at_once: int = 250,
 ) -> list[Fold]:
@@ -66,6 +67,8 @@ def fit_folds(
         Of whole groups.
     sample_weight : array-like of shape (n_rows,), default=None
         Positive.
+    exposure : array-like of shape (n_rows,), default=None
+        Of losses of counts.
     test_rows_known : bool, default=False
         Standardise features by all rows: as if each fold's test rows had been ``X_unlabeled``.
     networks_at_once : int, default=250
@@ -91,7 +94,7 @@ def fit_folds(
     if model.early_stopping:
         raise ValueError("early_stopping has groups of its own; fit_folds trains all epochs")
     base = clone(model)
-    prepared = base._prepare(X, y, groups, sample_weight)
+    prepared = base._prepare(X, y, groups, sample_weight, exposure=exposure)
     data = prepared.data
     splits = split_whole_groups(
         cv, X, y, data.groups, stratify=prepared.loss.target_kind == "label", random_state=0

@@ -40,12 +40,15 @@ class Known:
         self.valid = None if task.valid is None else _tensor(task.valid, device)
         self.all_train = bool((task.train == 1).all())
         self.weight_row = None if task.weight_row is None else _tensor(task.weight_row, device)
+        self.offset = None if task.offset is None else _tensor(task.offset, device)
         sizes = task.rows.groups.sizes
         self.row_starts = torch.as_tensor(np.cumsum(sizes) - sizes, device=device)
         self.used = np.flatnonzero(task.train.any(axis=0))
         n_rows = int(sizes[self.used].sum())
         at_once = settings.batch_groups
-        if at_once is None:
+        if task.loss.needs_all_groups:
+            at_once = len(self.used)
+        elif at_once is None:
             at_once = max(1, round(len(self.used) * min(1.0, _ROWS_AT_ONCE / n_rows)))
         elif at_once < 1:  # a share of the groups
             at_once = max(1, round(at_once * len(self.used)))
@@ -67,24 +70,34 @@ class Known:
                 batch.rows,
                 batch.packed,
                 self.target[batch.groups],
-                weight_row=self._rows_of(batch),
+                weight_row=self._rows_of(batch, self.weight_row),
                 weight_group=weight_group,
+                offset=self._offset_of(batch),
                 max_norm=self.settings.max_norm,
             )
 
-    def _rows_of(self, batch: Batch) -> Any:
-        if self.weight_row is None:
+    def _rows_of(self, batch: Batch, values: Any) -> Any:
+        if values is None:
             return None
         packed = batch.packed
-        return self.weight_row[self.row_starts[batch.groups][packed.codes] + packed.within]
+        return values[self.row_starts[batch.groups][packed.codes] + packed.within]
+
+    def _offset_of(self, batch: Batch) -> Any:
+        if self.offset is not None and self.task.pooled:
+            return self.offset[batch.groups]
+        return self._rows_of(batch, self.offset)
 
     @torch.no_grad()
     def validation_loss(self, network: GroupNet) -> Any:
         assert self.valid is not None  # asked for where groups are held out
         network.eval()
+        self.task.loss.eval()
         held = np.flatnonzero(self.valid.sum(0).cpu().numpy())
+        parts = [held]
+        if not self.task.loss.needs_all_groups:
+            parts = _parts_of(held, self.task.rows.groups.sizes)
         total, weight = 0.0, 0.0
-        for batch in self.source.batches(_parts_of(held, self.task.rows.groups.sizes)):
+        for batch in self.source.batches(parts):
             valid = self.valid[:, batch.groups]
             here = valid.sum(1)
             with self.cast:
@@ -94,10 +107,12 @@ class Known:
                     batch.rows,
                     batch.packed,
                     self.target[batch.groups],
-                    self._rows_of(batch),
+                    self._rows_of(batch, self.weight_row),
                     valid,
+                    self._offset_of(batch),
                 )
             total, weight = total + value * here, weight + here
+        self.task.loss.train()
         return total / weight
 
 

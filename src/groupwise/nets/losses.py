@@ -7,93 +7,57 @@ ensemble), a scalar if there are none.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from groupwise import losses as numpy_losses
-from groupwise.losses import GroupLoss
+from groupwise.losses import BoundLoss, GroupLoss
 from groupwise.nets.counts import count_loss, relative_entropy
+from groupwise.nets.grades import Ordinal
 from groupwise.nets.need import NEEDS_TORCH
+from groupwise.nets.number_losses import (
+    GroupMean,
+    GroupQuantile,
+    NegativeBinomialTotal,
+    PoissonTotal,
+)
 from groupwise.nets.packed import Packed
+from groupwise.nets.packed_loss import (
+    PackedLoss,
+    cross_entropy,
+    group_weights,
+    pool_scores,
+    probabilities,
+    softplus,
+)
+from groupwise.nets.reports import ReportedCounts
+from groupwise.nets.survival import Cox
 
 try:
     import torch
     import torch.nn.functional as F
-    from torch import nn
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
 __all__ = [
     "CountLikelihood",
+    "Cox",
     "GroupMean",
+    "GroupQuantile",
     "Majority",
+    "NegativeBinomialTotal",
     "NoisyOr",
+    "Ordinal",
     "PackedLoss",
+    "PoissonTotal",
     "PooledLoss",
+    "PresenceLabels",
+    "ReportedCounts",
     "SessionSoftmax",
     "Shares",
     "SmoothMax",
     "torch_loss",
 ]
-
-
-class PackedLoss(nn.Module):
-    """A weighted sum over groups; a subclass writes :meth:`by_group`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from groupwise.nets.losses import NoisyOr
-    >>> from groupwise.nets.packed import Packed
-    >>> score = torch.zeros(3, 1)
-    >>> round(float(NoisyOr()(score, torch.tensor([1, 0]), Packed([2, 1]))), 4)
-    0.9808
-    """
-
-    def forward(
-        self,
-        score: Any,
-        target: Any,
-        packed: Packed,
-        weight_row: Any = None,
-        weight_group: Any = None,
-    ) -> Any:
-        """The loss.
-
-        Parameters
-        ----------
-        score : tensor of shape (..., n_rows, n_outputs)
-        target : tensor of shape (n_groups,) or (n_groups, n_classes)
-            Class codes, shares, or numbers.
-        packed : Packed
-        weight_row : tensor of shape (n_rows,), default=None
-            As ``weight_row`` of :meth:`groupwise.losses.GroupLoss.bind`.
-        weight_group : tensor of shape (..., n_groups), default=None
-            More weights of the groups; 0 leaves one out, for each member as it likes.
-        """
-        weight, part = group_weights(score, packed, weight_row, weight_group)
-        return (self.by_group(score, target, packed, part) * weight).sum(-1)
-
-    def by_group(self, score: Any, target: Any, packed: Packed, part: Any) -> Any:
-        """The loss of each group before its weight, (..., n_groups).
-
-        ``part`` is each row's weight over its group's mean, (n_rows, 1), or 1.
-        """
-        raise NotImplementedError
-
-
-def group_weights(
-    score: Any, packed: Packed, weight_row: Any, weight_group: Any
-) -> tuple[Any, Any]:
-    """Weights of groups, (n_groups,) or with leading axes, and parts of rows inside them."""
-    weight: Any = score.new_ones(packed.n_groups)
-    part: Any = 1.0
-    if weight_row is not None:
-        rows = weight_row.to(score.dtype)[:, None]
-        mean = packed.mean(rows)
-        weight, part = mean[:, 0], rows / packed.spread(mean)
-    if weight_group is not None:
-        weight = weight * weight_group
-    return weight, part
 
 
 class Majority(PackedLoss):
@@ -150,13 +114,15 @@ class NoisyOr(PackedLoss):
     """:class:`groupwise.losses.NoisyOrLoss`: a group is positive if one row is."""
 
     def by_group(self, score: Any, target: Any, packed: Packed, part: Any) -> Any:
-        log_row = _log_softplus(score)
-        if not isinstance(part, float):
-            log_row = log_row + torch.log(part)
-        log_a = packed.logsumexp(log_row)[..., 0]
-        positive = target == 1
-        none = torch.exp(log_a.masked_fill(positive, 0.0))
-        return torch.where(positive, -_log1mexp(log_a.masked_fill(~positive, 0.0)), none)
+        return _noisy_or(score, (target == 1)[:, None], packed, part)[..., 0]
+
+
+class PresenceLabels(PackedLoss):
+    """:class:`groupwise.losses.PresenceLabelsLoss`: a noisy-or per label; NaN costs nothing."""
+
+    def by_group(self, score: Any, target: Any, packed: Packed, part: Any) -> Any:
+        cost = _noisy_or(score, target == 1, packed, part)
+        return cost.masked_fill(torch.isnan(target), 0.0).sum(-1)
 
 
 class SmoothMax(PackedLoss):
@@ -167,11 +133,7 @@ class SmoothMax(PackedLoss):
         self.sharpness = sharpness
 
     def by_group(self, score: Any, target: Any, packed: Packed, part: Any) -> Any:
-        scaled = self.sharpness * score
-        if not isinstance(part, float):
-            scaled = scaled + torch.log(part)
-        log_mean = packed.logsumexp(scaled) - torch.log(packed.size_like(score))
-        return cross_entropy(log_mean / self.sharpness, target)
+        return cross_entropy(pool_scores(score, packed, part, self.sharpness)[..., None], target)
 
 
 class Shares(PackedLoss):
@@ -195,19 +157,6 @@ class CountLikelihood(PackedLoss):
         if score.shape[-1] == 1:
             return count_loss(score[..., 0], counts[:, 1], packed)
         return relative_entropy(score, counts, packed)
-
-
-class GroupMean(PackedLoss):
-    """:class:`groupwise.losses.GroupMeanLoss`: squared or Huber's error of means, times sizes."""
-
-    def __init__(self, delta: float | None = None):
-        super().__init__()
-        self.delta = math.inf if delta is None else delta
-
-    def by_group(self, score: Any, target: Any, packed: Packed, part: Any) -> Any:
-        error = (packed.mean(score * part)[..., 0] - target.to(score.dtype)).abs()
-        inner = error.clamp(max=self.delta)
-        return packed.size_like(score)[:, 0] * inner * (error - inner / 2.0)
 
 
 class PooledLoss(PackedLoss):
@@ -248,8 +197,15 @@ class PooledLoss(PackedLoss):
         return -(known * torch.log_softmax(score, -1)).sum(-1)
 
 
-def torch_loss(loss: GroupLoss) -> PackedLoss:
+def torch_loss(loss: GroupLoss, bound: Sequence[BoundLoss] = ()) -> PackedLoss:
     """The torch module of a loss of :mod:`groupwise.losses`.
+
+    Parameters
+    ----------
+    loss : GroupLoss
+    bound : sequence of BoundLoss, default=()
+        The loss of each member's training groups, for what it takes from them: the dispersion of
+        totals unless it is given, the corner of absolute error. One, if it is the same for all.
 
     Examples
     --------
@@ -258,11 +214,16 @@ def torch_loss(loss: GroupLoss) -> PackedLoss:
     >>> torch_loss(MajorityLoss(gamma=2.0))
     Majority()
     """
-    for kind, make in _MODULES.items():
-        if type(loss) is kind:
-            return make(**loss.get_params())
-    names = ", ".join(kind.__name__ for kind in _MODULES)
-    raise ValueError(f"networks are trained on {names}; got {loss!r}")
+    if type(loss) not in _MODULES:
+        names = ", ".join(kind.__name__ for kind in _MODULES)
+        raise ValueError(f"networks are trained on {names}; got {loss!r}")
+    params = loss.get_params(deep=False)
+    learned = _FROM_DATA.get(type(loss))
+    if learned is not None and params.get(learned) is None:
+        if not bound:
+            raise ValueError(f"{loss!r} finds its {learned} in the data: pass bound")
+        params[learned] = [getattr(each, learned) for each in bound]
+    return _MODULES[type(loss)](**params)
 
 
 _MODULES: dict[type[GroupLoss], type[PackedLoss]] = {
@@ -272,27 +233,36 @@ _MODULES: dict[type[GroupLoss], type[PackedLoss]] = {
     numpy_losses.SmoothMaxLoss: SmoothMax,
     numpy_losses.ShareLoss: Shares,
     numpy_losses.CountLikelihoodLoss: CountLikelihood,
+    numpy_losses.ReportedCountLoss: ReportedCounts,
+    numpy_losses.OrdinalLoss: Ordinal,
+    numpy_losses.PresenceLabelsLoss: PresenceLabels,
     numpy_losses.GroupMeanLoss: GroupMean,
+    numpy_losses.GroupQuantileLoss: GroupQuantile,
+    numpy_losses.PoissonTotalLoss: PoissonTotal,
+    numpy_losses.NegativeBinomialTotalLoss: NegativeBinomialTotal,
+    numpy_losses.CoxLoss: Cox,
+}
+#: Parameters that bound losses find in their data.
+_FROM_DATA: dict[type[GroupLoss], str] = {
+    numpy_losses.GroupQuantileLoss: "corner",
+    numpy_losses.NegativeBinomialTotalLoss: "dispersion",
 }
 
 
-def cross_entropy(score: Any, y: Any) -> Any:
-    """Of scores (..., n, 1) or (..., n, n_classes) against class codes (n,); (..., n)."""
-    if score.shape[-1] == 1:
-        return F.softplus(score[..., 0] * (1 - 2 * y).to(score.dtype), threshold=50.0)
-    index = y[:, None].expand(*score.shape[:-1], 1)
-    return -torch.log_softmax(score, -1).gather(-1, index)[..., 0]
-
-
-def probabilities(score: Any) -> Any:
-    """Of the second class, (..., n, 1), or of all classes."""
-    return torch.sigmoid(score) if score.shape[-1] == 1 else torch.softmax(score, -1)
+def _noisy_or(score: Any, positive: Any, packed: Packed, part: Any) -> Any:
+    """Of each group and column of scores, (..., n_groups, n_outputs)."""
+    log_row = _log_softplus(score)
+    if not isinstance(part, float):
+        log_row = log_row + torch.log(part)
+    log_a = packed.logsumexp(log_row)
+    none = torch.exp(log_a.masked_fill(positive, 0.0))
+    return torch.where(positive, -_log1mexp(log_a.masked_fill(~positive, 0.0)), none)
 
 
 def _log_softplus(score: Any) -> Any:
     """log(log(1 + exp(score))), with the right slope for all finite scores."""
     low = score < -35.0
-    safe = torch.log(F.softplus(score.masked_fill(low, 0.0), threshold=50.0))
+    safe = torch.log(softplus(score.masked_fill(low, 0.0)))
     return torch.where(low, score, safe)
 
 

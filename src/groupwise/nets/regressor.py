@@ -1,4 +1,4 @@
-"""Networks trained on means or totals of groups."""
+"""Networks trained on means, totals or survival times of groups."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,32 +6,41 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice
-from groupwise.losses import GroupLoss, GroupMeanLoss
+from groupwise.losses import GroupLoss, NumberLoss, get_number_loss
+from groupwise.nets.answers import less_the_others
 from groupwise.nets.base import Callback, GroupNetMixin, Prepared
-from groupwise.targets import GroupTargets, check_number_targets
+from groupwise.targets import (
+    GroupTargets,
+    check_exposure,
+    check_number_targets,
+    score_of_times,
+)
 
 __all__ = ["GroupNetRegressor"]
 
 
 class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
-    r"""An ensemble of networks trained on known means or totals of groups.
+    r"""An ensemble of networks trained on known means, totals or survival times of groups.
 
     Rows have numbers that nobody saw; of each group their mean or their total is known. Without
     ``pooling`` the networks give every row a number, by squared error of the groups' means times
-    the groups' sizes. With one they give the group its mean.
+    the groups' sizes. With one they give the group its mean, and groups count once each.
 
     Parameters
     ----------
     target : {"mean", "total"}, default="mean"
         What ``y`` says of a group, and what :meth:`predict_groups` predicts.
-    loss : {"squared_error"} or GroupMeanLoss, default="squared_error"
-        ``GroupMeanLoss(delta=2.0)`` counts errors of a group's mean beyond 2 linearly.
+    loss : str or NumberLoss, default="squared_error"
+        ``"squared_error"``, ``"absolute_error"``, ``"poisson"``, ``"negative_binomial"``,
+        ``"cox"`` or an object with parameters, all as in
+        :class:`~groupwise.gbdt.GroupBoostRegressor`. With a ``pooling`` a group's score is its
+        mean, the log of its rate, or its log hazard ratio. ``"cox"`` compares groups with each
+        other: every step takes all of them, and ``batch_groups`` must be ``None``.
     pooling : {"mean", "max", "mean_max", "attention", "set_transformer"}, default=None
     encoder : tuple of int or torch.nn.Module, default=(64, 64)
     n_bins : int, default=None
@@ -55,7 +64,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
 
     Attributes
     ----------
-    loss_ : GroupMeanLoss
+    loss_ : NumberLoss
     target_ : str
     ensemble_ : NetEnsemble
     history_ : dict
@@ -69,7 +78,8 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
     -----
     With a pooling f, a row's number is :math:`m f(G) - (m - 1) f(G \setminus j)`: the total of its
     group less the total of the others. For the mean of vectors and a linear head that is the number
-    of the row by itself; the numbers of a group need not add up to its total for other poolings.
+    of the row by itself; the numbers of a group need not add up to its total for other poolings. A
+    rate of counts is at least 0.
 
     Examples
     --------
@@ -85,6 +95,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
     ((60,), (20,))
     """
 
+    loss_: NumberLoss
     unit_: float
     shift_: float
 
@@ -92,7 +103,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         self,
         target: str = "mean",
         *,
-        loss: str | GroupMeanLoss = "squared_error",
+        loss: str | NumberLoss = "squared_error",
         pooling: str | None = None,
         encoder: Any = (64, 64),
         n_bins: int | None = None,
@@ -139,25 +150,29 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
 
     def _resolve_loss(self) -> GroupLoss:
         check_choice("target", self.target, ("mean", "total"))
-        if isinstance(self.loss, GroupMeanLoss):
-            loss = clone(self.loss)
-        elif isinstance(self.loss, str) and self.loss == "squared_error":
-            loss = GroupMeanLoss()
-        else:
-            raise ValueError(f"loss must be 'squared_error' or a GroupMeanLoss, got {self.loss!r}")
+        loss = get_number_loss(self.loss)
         loss.check_parameters()
+        if loss.target_kind == "time" and self.target != "mean":
+            raise ValueError(f"{loss!r} is of times, which have no total; leave target as it is")
         return loss
 
     def _targets(
         self, X: Any, y: ArrayLike, groups: Ids, sample_weight: ArrayLike | None, loss: GroupLoss
     ) -> GroupTargets:
-        return check_number_targets(self, X, y, groups, sample_weight, self.target, loss)
+        data = check_number_targets(self, X, y, groups, sample_weight, self.target, loss)
+        data.with_weight().bind(loss)  # what the loss cannot take it says now
+        return data
 
     def _in_units(self, prepared: Prepared) -> Prepared:
-        """Measure means of groups from their mean, in units of their spread."""
-        known = prepared.data.y_row[prepared.data.groups.first_rows]
+        """Measure means of groups from their mean, in units of their spread; no counts or times."""
+        data, loss = prepared.data, prepared.loss
+        if loss.target_kind == "time" or getattr(loss, "takes_exposure", False):
+            return prepared
+        known = data.y_row[data.groups.first_rows]
         middle, spread = float(known.mean()), float(known.std())
-        return replace(prepared, shift=middle, unit=spread or abs(middle) or 1.0)
+        unit = spread or abs(middle) or 1.0
+        data = replace(data, y_row=(data.y_row - middle) / unit)
+        return replace(prepared, data=data, shift=middle, unit=unit)
 
     def fit(
         self,
@@ -168,6 +183,7 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         sample_weight: ArrayLike | None = None,
         callbacks: Sequence[Callback] | None = None,
         X_unlabeled: MatrixLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> "GroupNetRegressor":
         """Fit to rows and their groups' numbers.
 
@@ -182,12 +198,14 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         callbacks : list of callables, default=None
         X_unlabeled : {array-like, sparse matrix, DataFrame, FolderRows}, default=None
             All as in :meth:`GroupNetClassifier.fit`.
+        exposure : array-like of shape (n_rows,), default=None
+            Of losses of counts, as in :meth:`groupwise.gbdt.GroupBoostRegressor.fit`.
 
         Returns
         -------
         self : GroupNetRegressor
         """
-        self._fit(X, y, groups, sample_weight, callbacks, X_unlabeled)
+        self._fit(X, y, groups, sample_weight, callbacks, X_unlabeled, exposure)
         return self
 
     def _store(self, prepared: Prepared, found: Any) -> None:
@@ -196,23 +214,23 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
         self.shift_, self.unit_ = prepared.shift, prepared.unit
 
     def _numbers(self, score: NDArray[Any]) -> NDArray[Any]:
-        """Scores in the units of ``y``."""
-        return self.shift_ + self.unit_ * score[:, 0]
+        """Scores in the units of ``y``; rates, where these are logarithms of them."""
+        return self.loss_.predict(self.shift_ + self.unit_ * score[:, 0])
 
     def _answers(self, rows: Rows, groups: Groups) -> NumberPredictions:
         found, of_groups = self._scores(rows, groups)
         assert found is not None  # rows were asked about
         y_row = self._numbers(found)
         if of_groups is None:
-            return NumberPredictions(groups, y_row, self._answer_groups(y_row, groups))
+            y_group = self.loss_.combine(y_row, groups, target=self.target_)
+            return NumberPredictions(groups, y_row, y_group)
         mean = self._numbers(of_groups)
-        size = groups.sizes
-        y_row = np.where(
-            groups.spread(size) > 1,
-            groups.spread(size * mean) - (groups.spread(size) - 1) * y_row,
-            groups.spread(mean),
+        y_row = less_the_others(mean, y_row, groups)
+        if self.loss_.takes_exposure:
+            y_row = np.maximum(y_row, 0.0)
+        return NumberPredictions(
+            groups, y_row, mean * groups.sizes if self.target_ == "total" else mean
         )
-        return NumberPredictions(groups, y_row, mean * size if self.target_ == "total" else mean)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._answers(rows, groups).y_row
@@ -222,3 +240,43 @@ class GroupNetRegressor(GroupNetMixin, BaseGroupRegressor):
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._answers(rows, groups).y_group
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids = None,
+        exposure: ArrayLike | None = None,
+    ) -> float:
+        """How well groups are predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame, FolderRows} of shape (n_rows, ...)
+        y : array-like of shape (n_rows,)
+        groups : array-like of shape (n_rows,), default=None
+        exposure : array-like of shape (n_rows,), default=None
+            All as in ``fit``.
+
+        Returns
+        -------
+        score : float
+            As :meth:`groupwise.gbdt.GroupBoostRegressor.score`.
+        """
+        if exposure is None:
+            return super().score(X, y, groups)
+        if not self.loss_.takes_exposure:
+            raise ValueError(f"exposure is for losses of counts, not for {self.loss_!r}")
+        rows, encoded = self._checked(X, groups, about_groups=True)
+        exposure_row = check_exposure(exposure, encoded)
+        found = self._answers(rows, encoded)
+        if self.ensemble_.pooling is None:
+            y_group = self.loss_.combine(found.y_row * exposure_row, encoded, target=self.target_)
+        else:  # the group has a rate of its own
+            y_group = found.y_group * encoded.mean(exposure_row)
+        return self._judge(NumberPredictions(encoded, found.y_row * exposure_row, y_group), y)
+
+    def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
+        if self.loss_.target_kind != "time":
+            return super()._judge(predictions, y)
+        return score_of_times(y, predictions.groups, predictions.y_group)

@@ -44,6 +44,7 @@ def train_step(
     *,
     weight_row: Any = None,
     weight_group: Any = None,
+    offset: Any = None,
     max_norm: float | None = None,
 ) -> Any:
     """One step of training, for loops of one's own.
@@ -59,6 +60,8 @@ def train_step(
     target : tensor of shape (n_groups,) or (n_groups, n_classes)
     weight_row, weight_group : tensor, default=None
         As in :class:`~groupwise.nets.losses.PackedLoss`.
+    offset : tensor of shape (n_rows,), or (n_groups,) where these are scored, default=None
+        What is added to the scores: the log of an exposure.
     max_norm : float, default=None
         Longest gradient of a member.
 
@@ -68,7 +71,7 @@ def train_step(
         Loss over the weight.
     """
     optimiser.zero_grad(set_to_none=True)
-    value = mean_loss(network, loss, rows, packed, target, weight_row, weight_group)
+    value = mean_loss(network, loss, rows, packed, target, weight_row, weight_group, offset)
     value.sum().backward()
     if max_norm is not None:
         clip(network, max_norm)
@@ -84,9 +87,12 @@ def mean_loss(
     target: Any,
     weight_row: Any = None,
     weight_group: Any = None,
+    offset: Any = None,
 ) -> Any:
     """Loss of each member over the weight of its rows, or of its groups where these are scored."""
     score = network(rows, packed)
+    if offset is not None:
+        score = score + offset.to(score.dtype)[:, None]
     pooled = network.pooling is not None
     if pooled and weight_row is not None:
         mean = packed.mean(weight_row.to(score.dtype)[:, None])[:, 0]

@@ -41,6 +41,8 @@ class Task:
         Whether the network scores groups.
     weight_row : ndarray of shape (n_rows,) or None
         Group after group.
+    offset : ndarray of shape (n_rows,) or, where groups are scored, (n_groups,), or None
+        What is added to the scores; of rows, group after group.
     train : ndarray of shape (n_runs, n_groups)
         What each group weighs for each network; 0 leaves it out.
     valid : ndarray of shape (n_runs, n_groups) or None
@@ -56,5 +58,6 @@ class Task:
     train: NDArray[Any]
     valid: NDArray[Any] | None = None
     weight_row: NDArray[Any] | None = None
+    offset: NDArray[Any] | None = None
     centre: NDArray[Any] | None = None
     scale: NDArray[Any] | None = None

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import logging
 import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -251,7 +252,8 @@ def _mark(network: GroupNet, task: Task, settings: Settings) -> str:
             "pooling": network.pooling,
             "dropout": network.dropout,
             "loss": repr(task.loss),
-            "target": float(np.abs(np.asarray(task.target, float)).sum()),
+            "target": zlib.crc32(task.target.tobytes()),
+            "offset": None if task.offset is None else zlib.crc32(task.offset.tobytes()),
             "settings": [
                 settings.epochs,
                 settings.batch_groups,
