@@ -108,6 +108,7 @@ OWN = {
     "groupwise.proportions.easy_llp": "EasyLLPClassifier",
     "groupwise.proportions.graph": "GraphAOCClassifier",
     "groupwise.proportions.group_means": "GroupMeansClassifier GroupMeansRegressor",
+    "groupwise.proportions.group_means_cox": "GroupMeansCoxRegressor",
     "groupwise.proportions.kernel_count": "KernelCountClassifier",
     "groupwise.proportions.knn": "KNNAOCClassifier",
     "groupwise.proportions.laplacian_mean_map": "LaplacianMeanMapClassifier",
