@@ -18,7 +18,7 @@ OWN = {
     "groupwise.auto.classifier": "AutoGroupClassifier",
     "groupwise.auto.decision": "RowDecision",
     "groupwise.auto.ensemble": "GroupAverage NumberAverage RowAverage ShareAverage",
-    "groupwise.auto.kinds": "Labels Measured Numbers Shares Transferred",
+    "groupwise.auto.kinds": "Labels Measured Numbers Shares Times Transferred",
     "groupwise.auto.members": "Member",
     "groupwise.auto.regressor": "AutoGroupRegressor",
     "groupwise.auto.scaling": "Scaling",

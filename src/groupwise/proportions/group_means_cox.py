@@ -40,7 +40,7 @@ class GroupMeansCoxRegressor(BaseGroupRegressor):
     ----------
     alpha : float, default=1.0
         Strength of the penalty, per group, as in lifelines. The default was the best of six on
-        made-up tables (``benchmarks/results/cox_penalty.md``).
+        made-up tables (``benchmarks/results/survival_baseline.md``).
     group_column : str, default=None
 
     Attributes
@@ -182,7 +182,7 @@ def _newton(likelihood: PartialLikelihood, penalty: float) -> tuple[NDArray[Any]
         length = 1.0
         while True:
             tried = coef + length * step
-            found = likelihood.value(tried) + 0.5 * penalty * tried @ tried
+            found = likelihood.value(tried) + 0.5 * penalty * float(tried @ tried)
             # near the end the values differ by rounding alone
             if found <= value - 0.1 * length * decrement + 1e-14 * (1.0 + abs(value)):
                 break
