@@ -236,7 +236,7 @@ def test_of_survival_times_the_best_is_taken(tmp_path):
 
 def test_survival_times_that_are_refused():
     X, groups = np.arange(8.0)[:, None], np.arange(8)
-    with pytest.raises(GroupDataError, match="two groups with the event.*1 had it"):
+    with pytest.raises(GroupDataError, match=r"two groups with the event.*1 had it"):
         AutoGroupRegressor("time").fit(X, [-1, -2, -3, 4, -5, -6, -7, -8], groups=groups)
     with pytest.raises(GroupDataError, match="times must not be zero"):
         AutoGroupRegressor("time").fit(X, groups, groups=groups)

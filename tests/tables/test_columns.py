@@ -77,6 +77,47 @@ def test_never_features_by_accident(name, values, why):
     assert found.use == "not used" and why in found.why
 
 
+NUMBER = np.repeat(np.random.RandomState(1).normal(size=30), 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "copied"),
+    [
+        (NUMBER, True),
+        (-7 * NUMBER + 3, True),
+        (np.exp(NUMBER), True),
+        (np.argsort(np.argsort(NUMBER)) // 2 + 100, True),
+        ([f"{x:.9f}".replace(".", ",") for x in NUMBER], True),
+        (np.repeat(RNG.normal(size=30), 2), False),  # of every group another number, too
+        (np.repeat(RNG.permutation(1000)[:30], 2), False),
+        (np.abs(NUMBER), False),
+        (NUMBER + 1e-3 * np.arange(N), False),
+        (np.where(np.arange(N) < 2, np.nan, NUMBER), False),
+    ],
+)
+def test_a_number_that_goes_with_the_label_is_no_feature(values, copied):
+    found = use_of(values, same_as={"label": NUMBER})
+    assert found.is_feature is not copied
+    assert ("says the same as the label" in found.why) is copied
+
+
+@pytest.mark.parametrize(
+    ("values", "use"),
+    [
+        (RNG.permutation(1000)[:12], "number"),  # people of a precinct
+        (RNG.permutation(12) + 7, "not used"),
+        (RNG.permutation(12) * 10, "not used"),
+        ([f"name {k}" for k in range(12)], "not used"),
+        (RNG.normal(size=12), "number"),
+    ],
+)
+def test_what_a_table_of_groups_says_of_each_is_a_feature(values, use):
+    told = np.repeat(values, 5)
+    found = use_of(told, same_as={"group": GROUP}, of_groups=["column"])
+    assert found.use == use and found.of_group
+    assert not use_of(told).of_group
+
+
 def test_floats_that_differ_in_every_row_are_features():
     assert use_of(np.linspace(0, 1, N)).is_feature
     assert use_of(RNG.permutation(1000)[:N]).is_feature  # whole, all different, but no numbering

@@ -270,6 +270,9 @@ def _print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:
         names = [_shown(use.name) for use in features if use.use == kind]
         if names:
             console.print(f"  {heading + ':':<11} {_listed(names)}")
+    names = [_shown(use.name) for use in features if use.of_group]
+    if names:
+        console.print(f"  of groups:  {_listed(names)} (from --groups-table)")
     left_out = [use for use in uses if use.use == "not used" and use.why != SPECIFIED]
     for use in left_out:
         console.print(f"  not used:   {_shown(use.name)} ({use.why})")

@@ -58,8 +58,8 @@ def _describe(
     for column in labels:
         label_column(frame, column, table.name)
     groups = None if group is None else Groups(ids_of(frame, group, table.name, "group"))
-    same = {} if groups is None else {"group": groups.codes}
-    uses = choose_features(frame, roles, name=table.name, same_as=same)
+    same = _same_as(frame, groups, labels)
+    uses = choose_features(frame, roles, name=table.name, same_as=same, of_groups=table.of_groups)
     missing = frame.isna().sum()
     found: dict[str, Any] = {
         "table": table.name,
@@ -81,6 +81,15 @@ def _describe(
     elif groups is None and domain is None:
         found["group_candidates"] = _candidates(frame, uses)
     return found
+
+
+def _same_as(frame: pd.DataFrame, groups: Groups | None, labels: list[str]) -> dict[str, Any]:
+    """What no feature may merely rename."""
+    same: dict[str, Any] = {} if groups is None else {"group": groups.codes}
+    if len(labels) == 1 and frame[labels[0]].notna().all():
+        values = frame[labels[0]]
+        same["label"] = values.to_numpy() if _are_numbers(values) else pd.factorize(values)[0]
+    return same
 
 
 def _sizes(groups: Groups) -> dict[str, Any]:
@@ -151,9 +160,11 @@ def _kinds(n_conflicts: int, n_classes: int, values: pd.Series) -> dict[str, str
 
 def _are_fractions(values: pd.Series) -> bool:
     """Whether these are numbers, and not all of them whole: no names of classes."""
-    if not pd.api.types.is_float_dtype(values.dtype):
-        return False
-    return bool((values.dropna() % 1 != 0).any())
+    return _are_numbers(values) and bool((values.dropna() % 1 != 0).any())
+
+
+def _are_numbers(values: pd.Series) -> bool:
+    return pd.api.types.is_float_dtype(values.dtype)
 
 
 def _values(values: pd.Series) -> dict[str, Any]:
@@ -198,9 +209,14 @@ def _labels_in_words(found: dict[str, Any]) -> str:
     return ", ".join(f"{name} {n:,}" for name, n in found["balance"].items()) + " rows"
 
 
+def _use_in_words(column: dict[str, Any]) -> str:
+    is_feature = ColumnUse(column["name"], column["use"], "").is_feature
+    return f"{column['use']} (group)" if is_feature and column["of_group"] else column["use"]
+
+
 def _print(console: Console, found: dict[str, Any]) -> None:
     console.print(f"table:   {found['table']}: {found['n_rows']:,} rows")
-    rows = [[c["name"], c["use"], c["why"], str(c["missing"])] for c in found["columns"]]
+    rows = [[c["name"], _use_in_words(c), c["why"], str(c["missing"])] for c in found["columns"]]
     table = Console.table("columns", ["column", "use", "why", "missing"], rows)
     table.columns[1].justify = table.columns[2].justify = "left"
     console.print(table)

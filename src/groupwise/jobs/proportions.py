@@ -1,7 +1,7 @@
 """How many rows of each class groups have."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,10 @@ class Proportions(Supervision):
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
         shares_group = class_shares(codes, groups, classes=np.arange(len(classes)))[0]
         return Targets(groups.spread(shares_group), groups, classes)
+
+    def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
+        shares = dict(zip(targets.classes, targets.y.T, strict=True))
+        return {f"share of {name!r}": share for name, share in shares.items()}
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         return plain_folds(targets, n_splits, seed)

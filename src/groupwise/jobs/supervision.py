@@ -164,6 +164,10 @@ class Supervision(ClassAnswers):
         """What ``fit`` and ``score`` are given besides rows and labels."""
         return {"groups": targets.groups.names[targets.groups.codes]}
 
+    def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
+        """What no feature may merely rename, by what it is, on each row."""
+        return {"label": targets.y} if targets.y.ndim == 1 else {}
+
     def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         """What an estimator's constructor has to know, where it takes it."""
         return {}

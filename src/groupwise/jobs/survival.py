@@ -101,6 +101,9 @@ class Survival(Numbers):
         folds = WholeGroupKFold(n_splits, random_state=seed)
         return list(folds.split(targets.y, targets.y > 0, targets.groups.codes))
 
+    def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
+        return {"label": targets.y, "time": np.abs(targets.y), "event": targets.y > 0}
+
     def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {}
 
