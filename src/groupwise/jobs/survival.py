@@ -44,6 +44,7 @@ class Survival(Numbers):
     error_name: ClassVar[str] = "1 - concordance"
     compares_groups: ClassVar[bool] = True
     same_unit: ClassVar[bool] = False
+    not_covered: ClassVar[str] = "is for classes, shares, means and totals, not for survival times"
 
     def __post_init__(self) -> None:
         super().__post_init__()
