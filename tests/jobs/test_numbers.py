@@ -30,6 +30,7 @@ def clinics(tmp_path_factory):
     table = pd.DataFrame({"cases": cases})
     table["price"] = rows.groupby("clinic")["age"].mean() * 3 + rng.normal(0, 0.1, 40)
     table["name"], table["same"], table["below"] = "text", 4, cases - 1000
+    table["stars"] = cases % 5
     folder = tmp_path_factory.mktemp("clinics")
     rows.to_csv(folder / "rows.csv", index=False)
     table.rename_axis("clinic").to_csv(folder / "clinics.csv")
@@ -177,8 +178,14 @@ def test_describe_tells_the_kinds(clinics):
     told = json.loads(run(*words, "price", "--json").stdout)
     assert list(told["kinds"]) == ["mean", "total", "survival"] and "balance" not in told
     assert "labels:  numbers from -" in run(*words, "price").output
-    told = json.loads(run(*words, "cases", "--json").stdout)
+    told = json.loads(run(*words, "stars", "--json").stdout)
     assert list(told["kinds"]) == ["majority", "grade", "mean", "total", "survival"]
+    told = json.loads(run(*words, "cases", "--json").stdout)  # too many for classes
+    assert list(told["kinds"]) == ["mean", "total", "survival"]
+    done = learn("fit", clinics, "-l", "cases", "-k", "grade", "-o", clinics / "no.skops")
+    assert "different labels in 40 groups; is it a label?" in done.output
+    done = run("describe", clinics / "rows.csv", "-g", "beds", "-l", "clinic")
+    assert "kind:    none: 40 different labels in 45 groups are too many" in done.output
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,33 @@ def test_numbers_as_text_that_differ_in_every_row_are_numbers(written):
     np.testing.assert_allclose(frame["x"], scale * numbers, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("known", "new", "read"),
+    [
+        (["1,5", "2,250"], ["1,500", "2,250"], [1.5, 2.25]),
+        (["1,5", "2,250"], ["1,500", "3", "0.5"], [1.5, 3.0, 0.5]),
+        (["1,500", "2,250.5"], ["1,500", "2,250"], [1500.0, 2250.0]),
+        (["1.500,5", "2"], ["1.500", "2.250"], [1500.0, 2250.0]),
+        (["1.500,5", "2"], ["1.500", "2,250"], [1500.0, 2.25]),
+        (["1,500", "2,250.5"], ["1,5", "2"], [1.5, 2.0]),  # which says itself what it is
+        (["€ 1,5", "€ 2"], ["€ 1,500", "€ 2,250"], [1.5, 2.25]),
+    ],
+)
+def test_a_comma_means_what_it_meant_in_training(known, new, read):
+    training = pd.DataFrame({"x": known * 20})
+    schema = Schema.from_uses(choose_features(training, {}, name="t"))
+    assert schema.conform(pd.DataFrame({"x": new}), name="new")["x"].tolist() == read
+
+
+def test_a_comma_that_nothing_tells_of_is_refused():
+    schema = Schema.from_uses(choose_features(pd.DataFrame({"x": ["1.5", "2"] * 20}), {}, name="t"))
+    with pytest.raises(TableError, match=r"must hold numbers, row 0 holds '1,500'"):
+        schema.conform(pd.DataFrame({"x": ["1,500"]}), name="new")
+    schema = Schema.from_uses(choose_features(pd.DataFrame({"x": ["1,5", "2"] * 20}), {}, name="t"))
+    with pytest.raises(TableError, match=r"must hold numbers, row 1 holds 'two'"):
+        schema.conform(pd.DataFrame({"x": ["1,500", "two"]}), name="new")
+
+
 def test_roles_wishes_and_patterns():
     columns = {"acc_x": RNG.rand(N), "acc_y": RNG.rand(N), "user_id": RNG.randint(9, size=N)}
     frame = pd.DataFrame({**columns, "y": LABEL, "noise": RNG.rand(N)})

@@ -10,7 +10,7 @@ from groupwise.cli import options
 from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.groups import Groups, show
 from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
-from groupwise.jobs.targets import ids_of, label_column
+from groupwise.jobs.targets import ids_of, label_column, too_many_classes
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse
 
@@ -118,7 +118,7 @@ def _labels(frame: pd.DataFrame, groups: Groups, labels: list[str]) -> dict[str,
         "groups_with_conflicts": len(conflicts),
         "conflicts": [_conflict(values, groups, int(code)) for code in conflicts[:5]],
     }
-    kinds = _kinds(len(conflicts), n_classes, values)
+    kinds = _kinds(len(conflicts), n_classes, values, groups)
     if {"majority", "presence"} <= set(kinds):
         kinds |= _both_meanings(values.iloc[groups.first_rows])
     n_groups = int(values.notna().groupby(groups.codes).any().sum())
@@ -145,17 +145,18 @@ def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
     return f"group {show(groups.names[code])}: {counts}"
 
 
-def _kinds(n_conflicts: int, n_classes: int, values: pd.Series) -> dict[str, str]:
+def _kinds(n_conflicts: int, n_classes: int, values: pd.Series, groups: Groups) -> dict[str, str]:
     """Kinds of supervision that fit, with what each takes the label to be."""
-    if _are_fractions(values):
-        return _meanings("mean") if n_conflicts else _meanings("mean", "total", "survival")
+    numbers = pd.api.types.is_numeric_dtype(values.dtype)
+    no_classes = _are_fractions(values) or too_many_classes(n_classes, groups)
     if n_conflicts:
+        if no_classes:
+            return _meanings("mean") if numbers else {}
         return _meanings("proportions", "measure", "transfer")
-    if n_classes == 2:
+    if n_classes == 2 and not no_classes:
         return _meanings("majority", "presence")
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        return _meanings("majority", "grade", "mean", "total", "survival")
-    return _meanings("majority")
+    of_classes = () if no_classes else ("majority", "grade") if numbers else ("majority",)
+    return _meanings(*of_classes, *(("mean", "total", "survival") if numbers else ()))
 
 
 def _are_fractions(values: pd.Series) -> bool:
@@ -246,6 +247,11 @@ def _print(console: Console, found: dict[str, Any]) -> None:
         )
         for line in found["conflicts"]:
             console.print(f"         {line}")
+    if not found.get("kinds", True):
+        console.print(
+            f"kind:    none: {found['n_classes']:,} different labels in {found['groups']['n']:,} "
+            "groups are too many for classes"
+        )
     for kind, meaning in found.get("kinds", {}).items():
         console.print(f"kind:    {kind}: {meaning}")
         console.print(f"         methods: {', '.join(found['methods'][kind])}")

@@ -138,7 +138,7 @@ class Job:
             seed=seed,
             keep_whole=keep_whole,
             unlabelled=_set_aside(table, ~labelled, supervision, schema),
-            notes=table.notes,
+            notes=(*table.notes, *targets.notes),
         )
 
     @property

@@ -8,9 +8,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.base import Predictions
+from groupwise.groups import Groups
 from groupwise.inputs import class_shares
 from groupwise.jobs.supervision import Split, Supervision, plain_folds
-from groupwise.jobs.targets import Targets, class_codes, labels_of, shares_of
+from groupwise.jobs.targets import (
+    Targets,
+    amounts_of,
+    are_percent,
+    class_codes,
+    labels_of,
+    shares_of,
+)
 from groupwise.tables import OptionError
 
 __all__ = ["Proportions"]
@@ -39,11 +47,18 @@ class Proportions(Supervision):
     ) -> Targets:
         groups = self.groups_in(frame, name)
         if len(self.label) > 1:
-            return Targets(shares_of(frame, self.label, name, groups), groups, self.label)
+            shares = shares_of(frame, self.label, name, groups)
+            return Targets(shares, groups, self.label, notes=self._notes(frame, name, groups))
         labels = labels_of(frame, self.label[0], name, groups)
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])
         shares_group = class_shares(codes, groups, classes=np.arange(len(classes)))[0]
         return Targets(groups.spread(shares_group), groups, classes)
+
+    def _notes(self, frame: pd.DataFrame, name: str, groups: Groups) -> tuple[str, ...]:
+        table = pd.DataFrame({column: amounts_of(frame, column, name) for column in self.label})
+        if not are_percent(table, groups):
+            return ()
+        return (f"{', '.join(self.label)} add up to 100 in every group and are read as percent",)
 
     def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
         shares = dict(zip(targets.classes, targets.y.T, strict=True))

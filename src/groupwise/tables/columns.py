@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from groupwise.tables.cells import DATE_PARTS, date_parts, dates_in, numbers_in_text
+from groupwise.tables.cells import DATE_PARTS, comma_in, date_parts, dates_in, numbers_in_text
 from groupwise.tables.copies import copied_role, counts_up
 from groupwise.tables.errors import OptionError, TableError
 from groupwise.tables.formats import headerless_hint
@@ -57,12 +57,15 @@ class ColumnUse:
     why : str
     of_group : bool, default=False
         Whether it came from the table of groups.
+    comma : str, default=""
+        What a comma is in numbers as text; see :func:`~groupwise.tables.cells.comma_in`.
     """
 
     name: str
     use: str
     why: str
     of_group: bool = False
+    comma: str = ""
 
     @property
     def is_feature(self) -> bool:
@@ -124,13 +127,20 @@ def choose_features(
             uses.append(ColumnUse(column, _usable_kind(frame[column], name), SPECIFIED))
         else:
             uses.append(_judge(frame[column], same_as or {}, column in of_groups))
-    uses = [replace(use, of_group=use.name in of_groups) for use in uses]
+    uses = [replace(use, of_group=use.name in of_groups, comma=_comma(use, frame)) for use in uses]
     if not any(use.is_feature for use in uses):
         reasons = "; ".join(f"{u.name}: {u.why}" for u in uses if u.use == "not used")
         raise TableError(
             f"{name} has no column that can be a feature ({reasons or 'none is left'})"
         )
     return uses
+
+
+def _comma(use: ColumnUse, frame: pd.DataFrame) -> str:
+    """What a comma is in a feature of numbers, where they are texts."""
+    if use.use != "number" or column_kind(frame[use.name]) == "number":
+        return ""
+    return comma_in(frame[use.name])
 
 
 def column_kind(values: pd.Series) -> str:
@@ -305,6 +315,8 @@ class Schema:
     numbers, categories, dates, texts : tuple of str
     of_groups : tuple of str
         Those that came from the table of groups.
+    commas : tuple of (str, str)
+        Columns of numbers as text, and what a comma is in them.
 
     Examples
     --------
@@ -321,6 +333,7 @@ class Schema:
     dates: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     of_groups: tuple[str, ...] = ()
+    commas: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def from_uses(cls, uses: Sequence[ColumnUse]) -> "Schema":
@@ -330,7 +343,8 @@ class Schema:
             for kind in ("number", "category", "date", "text")
         )
         of_groups = tuple(use.name for use in uses if use.is_feature and use.of_group)
-        return cls(numbers, categories, dates, texts, of_groups)
+        commas = tuple((use.name, use.comma) for use in uses if use.comma)
+        return cls(numbers, categories, dates, texts, of_groups, commas)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -359,7 +373,8 @@ class Schema:
                 f"{name} does not match the model: it has no column {', '.join(map(repr, missing))}"
                 f"{self._of_groups_hint(missing)}"
             )
-        floats = [_numbers(frame[column], name) for column in self.numbers]
+        commas = dict(self.commas)
+        floats = [_numbers(frame[c], name, commas.get(c, "")) for c in self.numbers]
         floats += [part for column in self.dates for part in _dates(frame[column], name)]
         # one block in memory, which folds take their rows from at once
         kind = np.result_type(np.float32, *floats)
@@ -378,7 +393,7 @@ class Schema:
         return f"; {which} came with the table of groups, to be given as well (`groups_table`)"
 
 
-def _numbers(values: pd.Series, table: str) -> Any:
+def _numbers(values: pd.Series, table: str, comma: str) -> Any:
     if values.dtype in (np.dtype("float64"), np.dtype("float32")):
         number = values.to_numpy()
     elif column_kind(values) == "number":
@@ -386,15 +401,15 @@ def _numbers(values: pd.Series, table: str) -> Any:
     elif values.isna().all():
         number = np.full(len(values), np.nan)
     else:
-        number = _parsed(values, table)
+        number = _parsed(values, table, comma)
     if np.isinf(number).any():
         row = int(np.argmax(np.isinf(number)))
         raise TableError(f"{table}: column {values.name!r} is infinite in row {row}")
     return number
 
 
-def _parsed(values: pd.Series, table: str) -> Any:
-    number = numbers_in_text(values.astype(object))
+def _parsed(values: pd.Series, table: str, comma: str) -> Any:
+    number = numbers_in_text(values.astype(object), comma)
     wrong = (number.isna() & values.notna()).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
