@@ -101,6 +101,12 @@ def test_a_number_that_goes_with_the_label_is_no_feature(values, copied):
     assert ("says the same as the label" in found.why) is copied
 
 
+def test_of_few_groups_each_has_its_own_number_and_no_copy():
+    label, other = np.repeat([[1.5], [4.25], [2.0], [9.5]], 15, axis=1).ravel(), [3, 1, 7, 2]
+    assert use_of(np.repeat(other, 15), same_as={"label": label}).is_feature
+    assert not use_of(np.repeat([1, 3, 2, 7], 15), same_as={"label": label}).is_feature
+
+
 @pytest.mark.parametrize(
     ("values", "use"),
     [

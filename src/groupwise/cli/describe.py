@@ -88,7 +88,8 @@ def _same_as(frame: pd.DataFrame, groups: Groups | None, labels: list[str]) -> d
     same: dict[str, Any] = {} if groups is None else {"group": groups.codes}
     if len(labels) == 1 and frame[labels[0]].notna().all():
         values = frame[labels[0]]
-        same["label"] = values.to_numpy() if _are_numbers(values) else pd.factorize(values)[0]
+        measured = pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > 20
+        same["label"] = values.to_numpy(float) if measured else pd.factorize(values)[0]
     return same
 
 
@@ -161,11 +162,9 @@ def _kinds(n_conflicts: int, n_classes: int, values: pd.Series, groups: Groups) 
 
 def _are_fractions(values: pd.Series) -> bool:
     """Whether these are numbers, and not all of them whole: no names of classes."""
-    return _are_numbers(values) and bool((values.dropna() % 1 != 0).any())
-
-
-def _are_numbers(values: pd.Series) -> bool:
-    return pd.api.types.is_float_dtype(values.dtype)
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return False
+    return bool((values.dropna() % 1 != 0).any())
 
 
 def _values(values: pd.Series) -> dict[str, Any]:

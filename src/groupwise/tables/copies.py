@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 __all__ = ["copied_role", "counts_up"]
 
-# Numbers of fewer different values are compared one to one, as names of classes are.
-_FEW_VALUES = 20
 # Rows that settle most columns.
 _FIRST_ROWS = 1000
 
@@ -18,15 +16,15 @@ _FIRST_ROWS = 1000
 def copied_role(values: pd.Series, same_as: Mapping[str, Any]) -> str | None:
     """The role that a column merely renames.
 
-    One to one; where a role has more than a few different numbers, as every group may have its own,
-    in their order or against it.
+    One to one; where a role is of measured numbers, of which every group may have its own, in their
+    order or against it as well.
 
     Parameters
     ----------
     values : Series
         Of a column, one per row, none missing.
     same_as : mapping of str to array-like
-        Values of roles, one per row: codes or names, or numbers.
+        Values of roles, one per row: codes or names, or measured numbers, which are floats.
 
     Examples
     --------
@@ -40,9 +38,8 @@ def copied_role(values: pd.Series, same_as: Mapping[str, Any]) -> str | None:
         known = np.asarray(ids)
         few = known[:_FIRST_ROWS], values.iloc[:_FIRST_ROWS]
         if _one_to_one(*few) and _one_to_one(known, values):
-            if known.dtype.kind != "f" or len(pd.unique(known)) <= _FEW_VALUES:
-                return role
-            if pd.api.types.is_numeric_dtype(values.dtype) and _in_order(known, values):
+            number = pd.api.types.is_numeric_dtype(values.dtype)
+            if known.dtype.kind != "f" or (number and _in_order(known, values)):
                 return role
     return None
 
