@@ -146,7 +146,8 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.target == "time"  # or negative: 0 is no time
+        target = getattr(self, "target_", self.target)
+        tags.target_tags.positive_only = target == "time"  # or negative: 0 is no time
         return tags
 
     def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:

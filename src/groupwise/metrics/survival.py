@@ -92,7 +92,7 @@ def concordance_parts(time: ArrayLike, risk: ArrayLike) -> NDArray[np.float64]:
     Examples
     --------
     >>> parts = concordance_parts([1.0, 2.0, -3.0, 4.0], [5.0, 1.0, 2.0, 0.0])
-    >>> parts.round(2).tolist(), round(parts.mean(), 2)
+    >>> parts.round(2).tolist(), float(parts.mean().round(2))
     ([1.28, 0.48, 0.32, 1.12], 0.8)
     """
     right, pairs = concordance_of_groups(time, risk)
