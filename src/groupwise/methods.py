@@ -442,8 +442,11 @@ METHODS: tuple[Method, ...] = (
 
     Method("survival", "group-boost", _BOOST_NUMBERS, "partial likelihood (Cox 1972), on LightGBM",
            {"loss": "groupwise.losses:CoxLoss"}, _ROUNDS),
+    Method("survival", "means-cox", "groupwise.proportions:GroupMeansCoxRegressor",
+           "baseline: penalised Cox regression on each group's mean",
+           search={"alpha": (1.0, 0.1, 10.0)}),
     Method("survival", "network", _NETS_NUMBERS, "networks on the partial likelihood (Cox 1972)",
-           _network("CoxLoss"), needs="torch", max_rows=20_000),
+           _network("CoxLoss"), needs="torch", max_rows=20_000, is_slow=True),
 
     # the loss comes from what is known by each grouping
     Method("groupings", "group-boost", _BOOST, "the groupings' losses added up, on LightGBM",
@@ -457,6 +460,9 @@ METHODS: tuple[Method, ...] = (
              "those of squared error compete, the best few are averaged",
              {"time_limit": _AUTO_SECONDS})
       for kind in ("mean", "total")),
+    Method("survival", AUTO, "groupwise.auto:AutoGroupRegressor",
+           "all of these compete, the best is taken",
+           {"target": "time", "time_limit": _AUTO_SECONDS}),
 )
 # fmt: on
 

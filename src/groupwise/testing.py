@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise.datasets import make_sessions
@@ -130,7 +131,11 @@ class _Case:
         else:
             ids = np.array([f"s{code:02d}" for code in sessions.groups])[order]
             target = None
-        y = np.array(["no", "yes"])[labels] if is_classifier(estimator) else labels.astype(float)
+        if is_classifier(estimator):
+            return cls(estimator, X, np.array(["no", "yes"])[labels], ids, target)
+        y = labels.astype(float)
+        if get_tags(estimator).target_tags.positive_only:
+            y = y + 1.0
         return cls(estimator, X, y, ids, target)
 
     @property

@@ -12,7 +12,8 @@ from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.io import load_model, save_model
-from groupwise.methods import Method
+from groupwise.methods import Method, get_method
+from groupwise.metrics import concordance
 from groupwise.model_selection import WholeGroupKFold
 from tests.auto.conftest import cheap
 
@@ -204,6 +205,43 @@ def test_regressor(target, tmp_path):
     np.testing.assert_allclose(model.predict(X), number, atol=0.6)
     again = load_model(save_model(model, tmp_path / "m"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_of_survival_times_the_best_is_taken(tmp_path):
+    rng = np.random.RandomState(0)
+    X, groups = rng.normal(size=(240, 3)), np.repeat(np.arange(60), 4)
+    mean = pd.DataFrame(X).groupby(groups).mean().to_numpy()
+    time = rng.exponential(np.exp(-3 * mean[:, 0])) * np.where(rng.uniform(size=60) < 0.3, -1, 1)
+    model = AutoGroupRegressor("time", cv=3, random_state=0).fit(X, time[groups], groups=groups)
+    board = model.leaderboard_
+    assert {"means-cox", "group-boost"} == set(board["method"]) and len(board) == 6
+    assert board["state"].tolist() == ["chosen", *["finished"] * 5]
+    assert [member.name for member in model.members_] == [
+        Candidate(get_method("survival", board["method"][0], n_rows=0, n_classes=0),
+                  board["params"][0]).name
+    ]  # fmt: skip
+    risk = model.predict_groups(X, groups=groups)
+    np.testing.assert_allclose(pd.Series(model.predict(X)).groupby(groups).mean(), risk, atol=1e-12)
+    assert model.score(X, time[groups], groups) == concordance(time, risk)
+    held = model.held_out_  # scores are within folds, and their mean is the estimate
+    for fold in range(3):
+        at = held.fold == fold
+        said = concordance(time[held.group[at]], held.answer["auto"][at])
+        assert held.score["auto"][at].mean() == pytest.approx(said)
+        assert (time[held.group[at]] > 0).sum() in (13, 14)
+    assert model.estimate_.score == pytest.approx(held.score["auto"].mean())
+    again = load_model(save_model(model, tmp_path / "m"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_survival_times_that_are_refused():
+    X, groups = np.arange(8.0)[:, None], np.arange(8)
+    with pytest.raises(GroupDataError, match=r"two groups with the event.*1 had it"):
+        AutoGroupRegressor("time").fit(X, [-1, -2, -3, 4, -5, -6, -7, -8], groups=groups)
+    with pytest.raises(GroupDataError, match="times must not be zero"):
+        AutoGroupRegressor("time").fit(X, groups, groups=groups)
+    with pytest.raises(ValueError, match="target must be"):
+        AutoGroupRegressor("times").fit(X, groups, groups=groups)
 
 
 @pytest.mark.parametrize(

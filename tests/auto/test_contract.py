@@ -13,6 +13,7 @@ ESTIMATORS = [AutoGroupClassifier(cv=2, random_state=0), AutoGroupRegressor(cv=2
 KINDS = [
     AutoGroupClassifier("measure", measure="accuracy", cv=2, random_state=0),
     AutoGroupClassifier("transfer", cv=2, random_state=0),
+    AutoGroupRegressor("time", cv=2, random_state=0),
 ]
 
 TWO_PROBABILITIES = (
@@ -27,8 +28,14 @@ def of_numbers():
     return [[ridge, Candidate(Method("mean", "constant", path, "", dummy))]], {}
 
 
+def of_times():
+    path = "groupwise.proportions:GroupMeansCoxRegressor"
+    return [[Candidate(Method("survival", "means-cox", path, ""), is_baseline=True)]], {}
+
+
 def candidates(kind, **_):
-    tiers, _ = of_numbers() if kind == "mean" else cheap(kind)
+    own = {"mean": of_numbers, "survival": of_times}
+    tiers, _ = own[kind]() if kind in own else cheap(kind)
     return [[candidate for tier in tiers for candidate in tier]], {}
 
 

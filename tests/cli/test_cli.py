@@ -292,6 +292,7 @@ def test_two_tables_from_fit_to_prediction(run, pair):
     assert "lines without rows, not used: group 'none'" in done.stderr
     said = " ".join(done.stdout.split())
     assert "1 of 16 groups have no label: learned from as well by in-context" in said
+    assert "in-context, set aside by means-logistic; 'groupwise predict' answers" in said
     assert "if one positive row makes a group positive, say --kind presence" in said
     done = run("predict", pair / "m.skops", *tables, "--level", "group", "--keep", "ward", "-o",
                pair / "out.csv")  # fmt: skip

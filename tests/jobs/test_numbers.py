@@ -11,8 +11,12 @@ from groupwise.base import NumberPredictions
 from groupwise.cli import app
 from groupwise.gbdt import GroupBoostRegressor
 from groupwise.groups import Groups
-from groupwise.jobs import make_supervision
+from groupwise.jobs import JobOptions, make_supervision
 from groupwise.jobs.evaluate import constant_scores
+from groupwise.jobs.promises import promise_from_result, promised_columns, promises
+from groupwise.proportions import GroupMeansRegressor
+from groupwise.report.promises import held_coverage
+from groupwise.uncertainty import ConformalGroupRegressor
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,7 @@ def clinics(tmp_path_factory):
     table = pd.DataFrame({"cases": cases})
     table["price"] = rows.groupby("clinic")["age"].mean() * 3 + rng.normal(0, 0.1, 40)
     table["name"], table["same"], table["below"] = "text", 4, cases - 1000
+    table["stars"] = cases % 5
     folder = tmp_path_factory.mktemp("clinics")
     rows.to_csv(folder / "rows.csv", index=False)
     table.rename_axis("clinic").to_csv(folder / "clinics.csv")
@@ -122,14 +127,65 @@ def test_comparison_report_and_automatic_choice(clinics):
     assert done.exit_code == 0 and done.output.startswith("clinic,rows,predicted")
 
 
+@pytest.mark.parametrize(("kind", "label"), [("mean", "price"), ("total", "cases")])
+def test_intervals_are_those_of_the_library(clinics, kind, label):
+    model, out, page = (clinics / f"{kind}-sure{end}" for end in (".skops", ".csv", ".html"))
+    done = learn("fit", clinics, "-k", kind, "-l", label, "-m", "means-ridge", "--coverage", 0.8,
+                 "-o", model, "--report", page)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "promised:    about 80% of new groups drawn as these were" in done.output
+    assert "90 % promised" in page.read_text()
+    rows = clinics / "rows.csv"
+    assert run("predict", model, rows, "--level", "group", "-o", out).exit_code == 0
+    found, frame = pd.read_csv(out), on_rows(clinics)
+    assert found.columns.tolist() == ["clinic", "rows", "predicted", "low", "high"]
+    job, _ = JobOptions(table=frame, group="clinic", label=label, kind=kind,
+                        wanted=["age", "z"]).job()  # fmt: skip
+    fitted = job.fit(job.method("means-ridge"), {})
+    X, groups = fitted.prepare(job.features), frame["clinic"]
+    own = ConformalGroupRegressor(GroupMeansRegressor(target=kind), coverage=0.8, cv=2,
+                                  random_state=0).fit(X, frame[label], groups=groups)  # fmt: skip
+    np.testing.assert_allclose(found[["low", "high"]], own.predict_group_intervals(X, groups))
+    done = run("predict", model, rows)
+    assert done.stdout.startswith("clinic,predicted\n")
+
+
+def test_folds_that_were_run_already_make_intervals(clinics):
+    frame = on_rows(clinics)
+    job, _ = JobOptions(table=frame, group="clinic", label="cases", kind="total",
+                        wanted=["age", "z"]).job()  # fmt: skip
+    method = job.method("means-ridge")
+    result = job.judge(method, {}, n_splits=4)
+    sure = promise_from_result(job, job.fit(method, {}), result, method.name, 0.8)
+    assert promises(sure) == "about 80% of new groups drawn as these were"
+    units = [fold.units for fold in result.methods[method.name]]
+    error = np.concatenate([np.subtract(u.number, u.number_predicted) for u in units])
+    half = np.sort(np.abs(error) / np.sqrt(5))[int(np.ceil(0.8 * 41)) - 1] * np.sqrt(5)
+    found = promised_columns(sure, job.features, job.targets.groups, "group")
+    centre = sure.predictions(job.features, job.targets.groups).y_group
+    np.testing.assert_allclose(found["low"], centre - half)
+    np.testing.assert_allclose(found["high"], centre + half)
+    held = held_coverage(result.methods[method.name], of_totals=True)
+    assert held.n_groups == 40 and held.of_numbers and np.all(np.diff(held.held) >= 0)
+    assert " wide on average" in held.words
+    few = held_coverage(result.methods[method.name][:2], of_totals=True)
+    assert few.size[-1] == np.inf
+
+
 def test_describe_tells_the_kinds(clinics):
     words = ("describe", clinics / "rows.csv", "--groups-table", clinics / "clinics.csv",
              "-g", "clinic", "-l")  # fmt: skip
     told = json.loads(run(*words, "price", "--json").stdout)
     assert list(told["kinds"]) == ["mean", "total", "survival"] and "balance" not in told
     assert "labels:  numbers from -" in run(*words, "price").output
-    told = json.loads(run(*words, "cases", "--json").stdout)
+    told = json.loads(run(*words, "stars", "--json").stdout)
     assert list(told["kinds"]) == ["majority", "grade", "mean", "total", "survival"]
+    told = json.loads(run(*words, "cases", "--json").stdout)  # too many for classes
+    assert list(told["kinds"]) == ["mean", "total", "survival"]
+    done = learn("fit", clinics, "-l", "cases", "-k", "grade", "-o", clinics / "no.skops")
+    assert "different labels in 40 groups; is it a label?" in done.output
+    done = run("describe", clinics / "rows.csv", "-g", "beds", "-l", "clinic")
+    assert "kind:    none: 40 different labels in 45 groups are too many" in done.output
 
 
 @pytest.mark.parametrize(
@@ -146,7 +202,8 @@ def test_describe_tells_the_kinds(clinics):
         (("-l", "cases", "--exposure", "cases"), "--exposure names the group or the label"),
         (("-l", "cases", "--exposure", "beds", "-m", "means-ridge"),
          "--method means-ridge takes no --exposure"),
-        (("-l", "cases", "-k", "total", "--coverage", "0.9"), "--coverage is for classes and"),
+        (("-l", "cases", "--exposure", "beds", "--coverage", "0.9"),
+         "--coverage takes no --exposure"),
         (("-l", "cases", "-k", "total", "-m", "sboost"), "has no method 'sboost'"),
         (("-l", "cases,price", "-k", "total"), "--kind total takes one --label, got 2"),
         (("-l", "price"), "a number of each group goes with --kind mean or total"),

@@ -11,6 +11,7 @@ from groupwise.base import NumberPredictions
 from groupwise.cli import app
 from groupwise.gbdt import GroupBoostRegressor
 from groupwise.groups import Groups
+from groupwise.io import read_result
 from groupwise.jobs import Job, make_supervision
 from groupwise.jobs.targets import Targets
 from groupwise.metrics import concordance
@@ -52,7 +53,7 @@ def learn(command, folder, *words):
 )
 def test_the_shell_agrees_with_the_library(patients, known):
     model, out = patients / "m.skops", patients / "out.csv"
-    done = learn("fit", patients, *known, "-o", model, "--seed", 3)
+    done = learn("fit", patients, *known, "-m", "group-boost", "-o", model, "--seed", 3)
     assert done.exit_code == 0, done.output
     assert "method:      group-boost" in done.output and "had the event" in done.output
     frame = pd.read_csv(patients / "rows.csv").merge(pd.read_csv(patients / "patients.csv"))
@@ -67,6 +68,18 @@ def test_the_shell_agrees_with_the_library(patients, known):
                patients / "patients.csv", "--json")  # fmt: skip
     score = own.score(X, frame["signed"], groups)
     assert json.loads(done.stdout)["score"] == pytest.approx(score, abs=1e-6)  # kept by 6 digits
+
+
+def test_without_a_method_the_best_by_whole_groups_is_taken(patients):
+    known, model = ("-l", "days", "--event", "died"), patients / "auto.skops"
+    done = learn("fit", patients, *known, "-o", model, "--time", "60s", "--jobs", 1, "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["method"] == "auto" and len(told["members"]) == 1
+    result = json.loads(read_result(model))
+    assert {"auto", "means-cox", "group-boost"} <= set(result["methods"])
+    done = run("predict", model, patients / "rows.csv", "--level", "group")
+    assert done.exit_code == 0 and done.stdout.startswith("patient,rows,risk\n")
 
 
 def judged(time, risk):
@@ -110,8 +123,9 @@ def test_folds_hold_whole_groups_and_events(patients):
 def test_comparison_report_and_importance(patients):
     folder, page = patients / "comparison", patients / "page.html"
     done = learn("compare", patients, "-l", "days", "--event", "died", "-o", folder,
-                 "--report", page, "--no-search")  # fmt: skip
+                 "-m", "means-cox,group-boost", "--report", page, "--no-search")  # fmt: skip
     assert done.exit_code == 0, done.output
+    assert "means-cox" in done.output and "group-boost" in done.output
     text = page.read_text()
     assert "What the score hangs on" in text and "1 - concordance" in text
     assert "Known and predicted numbers" not in text and "Scores of single groups" not in text

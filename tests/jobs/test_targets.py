@@ -7,11 +7,11 @@ import pytest
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
-from groupwise.jobs import JobOptions, make_supervision
+from groupwise.jobs import Job, JobOptions, make_supervision
 from groupwise.jobs.reports import reports_of
-from groupwise.jobs.targets import labels_of, shares_of
+from groupwise.jobs.targets import are_percent, labels_of, shares_of
 from groupwise.proportions import KNNAOCClassifier
-from groupwise.tables import TableError
+from groupwise.tables import LoadedTable, TableError
 
 SIZE, N_GROUPS = 4, 10
 GROUPS = np.repeat([f"g{k}" for k in range(N_GROUPS)], SIZE)
@@ -99,6 +99,23 @@ def test_shares_may_be_written_with_commas_or_in_percent(written):
         reports_of(counts, ("a",), "t.csv", Groups([0, 0, 1, 1]))
     counts = pd.DataFrame({"a": ["3", "12"] * 2}, dtype=object)
     assert reports_of(counts, ("a",), "t.csv", Groups([0, 1, 0, 1]))[:, 0].tolist() == [3, 12] * 2
+
+
+def test_shares_that_add_up_to_100_are_percent_and_it_is_said():
+    table = (100 * shares()).round(1).assign(g=GROUPS, x=np.arange(len(GROUPS)) % 7)
+    known = make_supervision("proportions", group="g", label=["a", "b"])
+    found = Job.from_table(LoadedTable(table, "t.csv", ""), known)
+    np.testing.assert_allclose(found.targets.y, shares(), atol=1e-3)
+    assert found.notes == ("a, b add up to 100 in every group and are read as percent",)
+    exact = Job.from_table(LoadedTable(table.assign(**shares()), "t.csv", ""), known)
+    assert exact.notes == ()
+    # counts of a hundred rows are counts
+    hundred = pd.DataFrame({"a": [30] * 100 + [60] * 100})
+    hundred = hundred.assign(b=100 - hundred["a"])
+    assert not are_percent(hundred, Groups(np.repeat([0, 1], 100)))
+    odd = table.assign(a=table["a"] + 5.0 * (table["g"] == table["g"][0]))
+    with pytest.raises(TableError, match="add up to 105"):
+        shares_of(odd, ("a", "b"), "t.csv", Groups(GROUPS))
 
 
 def test_missing_labels_are_told_by_column_and_group():

@@ -18,6 +18,7 @@ from groupwise.proportions import (
     EasyLLPClassifier,
     GraphAOCClassifier,
     GroupMeansClassifier,
+    GroupMeansCoxRegressor,
     GroupMeansRegressor,
     KernelCountClassifier,
     KNNAOCClassifier,
@@ -57,6 +58,7 @@ REGRESSORS = [
     ManifoldAOCRegressor(),
     ManifoldAOCRegressor("group", "l1", gamma2=0.1),
     GroupMeansRegressor(),
+    GroupMeansCoxRegressor(),
 ]
 
 VARIANTS = [

@@ -77,6 +77,53 @@ def test_never_features_by_accident(name, values, why):
     assert found.use == "not used" and why in found.why
 
 
+NUMBER = np.repeat(np.random.RandomState(1).normal(size=30), 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "copied"),
+    [
+        (NUMBER, True),
+        (-7 * NUMBER + 3, True),
+        (np.exp(NUMBER), True),
+        (np.argsort(np.argsort(NUMBER)) // 2 + 100, True),
+        ([f"{x:.9f}".replace(".", ",") for x in NUMBER], True),
+        (np.repeat(RNG.normal(size=30), 2), False),  # of every group another number, too
+        (np.repeat(RNG.permutation(1000)[:30], 2), False),
+        (np.abs(NUMBER), False),
+        (NUMBER + 1e-3 * np.arange(N), False),
+        (np.where(np.arange(N) < 2, np.nan, NUMBER), False),
+    ],
+)
+def test_a_number_that_goes_with_the_label_is_no_feature(values, copied):
+    found = use_of(values, same_as={"label": NUMBER})
+    assert found.is_feature is not copied
+    assert ("says the same as the label" in found.why) is copied
+
+
+def test_of_few_groups_each_has_its_own_number_and_no_copy():
+    label, other = np.repeat([[1.5], [4.25], [2.0], [9.5]], 15, axis=1).ravel(), [3, 1, 7, 2]
+    assert use_of(np.repeat(other, 15), same_as={"label": label}).is_feature
+    assert not use_of(np.repeat([1, 3, 2, 7], 15), same_as={"label": label}).is_feature
+
+
+@pytest.mark.parametrize(
+    ("values", "use"),
+    [
+        (RNG.permutation(1000)[:12], "number"),  # people of a precinct
+        (RNG.permutation(12) + 7, "not used"),
+        (RNG.permutation(12) * 10, "not used"),
+        ([f"name {k}" for k in range(12)], "not used"),
+        (RNG.normal(size=12), "number"),
+    ],
+)
+def test_what_a_table_of_groups_says_of_each_is_a_feature(values, use):
+    told = np.repeat(values, 5)
+    found = use_of(told, same_as={"group": GROUP}, of_groups=["column"])
+    assert found.use == use and found.of_group
+    assert not use_of(told).of_group
+
+
 def test_floats_that_differ_in_every_row_are_features():
     assert use_of(np.linspace(0, 1, N)).is_feature
     assert use_of(RNG.permutation(1000)[:N]).is_feature  # whole, all different, but no numbering
@@ -102,6 +149,33 @@ def test_numbers_as_text_that_differ_in_every_row_are_numbers(written):
     scale = frame["x"].iloc[-1] / 2.5
     assert scale in (0.01, 1.0, 1000.0)
     np.testing.assert_allclose(frame["x"], scale * numbers, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "read"),
+    [
+        (["1,5", "2,250"], ["1,500", "2,250"], [1.5, 2.25]),
+        (["1,5", "2,250"], ["1,500", "3", "0.5"], [1.5, 3.0, 0.5]),
+        (["1,500", "2,250.5"], ["1,500", "2,250"], [1500.0, 2250.0]),
+        (["1.500,5", "2"], ["1.500", "2.250"], [1500.0, 2250.0]),
+        (["1.500,5", "2"], ["1.500", "2,250"], [1500.0, 2.25]),
+        (["1,500", "2,250.5"], ["1,5", "2"], [1.5, 2.0]),  # which says itself what it is
+        (["€ 1,5", "€ 2"], ["€ 1,500", "€ 2,250"], [1.5, 2.25]),
+    ],
+)
+def test_a_comma_means_what_it_meant_in_training(known, new, read):
+    training = pd.DataFrame({"x": known * 20})
+    schema = Schema.from_uses(choose_features(training, {}, name="t"))
+    assert schema.conform(pd.DataFrame({"x": new}), name="new")["x"].tolist() == read
+
+
+def test_a_comma_that_nothing_tells_of_is_refused():
+    schema = Schema.from_uses(choose_features(pd.DataFrame({"x": ["1.5", "2"] * 20}), {}, name="t"))
+    with pytest.raises(TableError, match=r"must hold numbers, row 0 holds '1,500'"):
+        schema.conform(pd.DataFrame({"x": ["1,500"]}), name="new")
+    schema = Schema.from_uses(choose_features(pd.DataFrame({"x": ["1,5", "2"] * 20}), {}, name="t"))
+    with pytest.raises(TableError, match=r"must hold numbers, row 1 holds 'two'"):
+        schema.conform(pd.DataFrame({"x": ["1,500", "two"]}), name="new")
 
 
 def test_roles_wishes_and_patterns():

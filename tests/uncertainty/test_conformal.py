@@ -273,6 +273,23 @@ def test_held_out_answers_calibrate_and_coarser_units_count_once(plain):
     assert (made.n_calibration_, coarse.n_calibration_) == (60, 20)
 
 
+def test_intervals_from_held_out_numbers_by_hand():
+    X, _, groups = make_shares(60, 2)
+    model = GroupMeansRegressor().fit(X, X[:, 0], groups=groups)
+    sizes, said = np.bincount(groups), model.predict_groups(X, groups)
+    known = said + np.arange(60) / np.sqrt(sizes)
+    made = ConformalGroupRegressor.from_held_out(model, said, known, sizes, coverage=0.8)
+    half = (np.ceil(0.8 * 61) - 1) / np.sqrt(sizes)
+    by_hand = np.column_stack([said - half, said + half])
+    np.testing.assert_allclose(made.predict_group_intervals(X, groups), by_hand)
+    np.testing.assert_array_equal(made.predict_groups(X, groups), said)
+    assert made.guarantee_ == "about 80% of new groups drawn as these were"
+    coarse = ConformalGroupRegressor.from_held_out(
+        model, said, known, sizes, keep_whole=np.arange(60) // 3
+    )
+    assert (made.n_calibration_, coarse.n_calibration_) == (60, 20)
+
+
 def test_folds_hold_every_row_out_once():
     X, y, groups = make_groups(30, seed=0)
     data = training_data(X, X, y, Groups(groups), keep_whole=groups // 3)

@@ -43,6 +43,7 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     ),
     "mean": (("constant", {}), ("means-ridge", {})),
     "total": (("constant", {}), ("means-ridge", {})),
+    "survival": (("means-cox", {}),),
 }
 # Slow, and never among the best on the sets that the rule was chosen on.
 _LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}

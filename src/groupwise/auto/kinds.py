@@ -28,6 +28,7 @@ from groupwise.auto.scaling import Scaling, log_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.metrics import GroupMeasure, MeasureLike
+from groupwise.metrics.survival import concordance_parts
 from groupwise.model_selection import Splitter, split_whole_groups
 from groupwise.preparation import Unprepared
 from groupwise.rules import MajorityVote
@@ -41,6 +42,7 @@ __all__ = [
     "Problem",
     "Shares",
     "Split",
+    "Times",
     "Transferred",
     "in_canonical_order",
     "labels",
@@ -405,3 +407,53 @@ class Numbers(Kind):
         self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
     ) -> NumberAverage:
         return NumberAverage.fit(answers, truth, methods)
+
+
+@dataclass(frozen=True)
+class Times(Kind):
+    """Survival times of groups: the method with the best concordance, within folds, alone.
+
+    Log hazard ratios of different methods are shrunk differently, so that their mean would be that
+    of the boldest.
+    """
+
+    name: ClassVar[str] = "survival"
+    keeps: ClassVar[tuple[str, ...]] = ("y_group",)
+    score_name: ClassVar[str] = "concordance: share of pairs of groups in the right order"
+
+    def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
+        """Whole groups, those with the event spread over the folds."""
+        groups, seen = problem.groups, problem.y > 0
+        n_events = int(seen[groups.first_rows].sum())
+        if n_events < 2:
+            raise GroupDataError(
+                "the automatic choice needs two groups with the event, to learn from one and be "
+                f"judged on the other; {n_events} had it"
+            )
+        if not isinstance(cv, int):
+            return super().splits(problem, cv, seed)
+        cv = min(cv, n_events)
+        if problem.keep_whole is not None or groups.n_groups - n_events < cv:
+            return super().splits(problem, cv, seed)
+        return split_whole_groups(cv, problem.X, seen, groups, stratify=True, random_state=seed)
+
+    def group_answer(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return answer["y_group"]
+
+    def n_averaged(self, n_groups: int) -> int | None:
+        return 1
+
+    def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        return 1.0 - self.score(answer, truth)
+
+    def score(self, answer: Answer, truth: Truth) -> NDArray[Any]:
+        parts = np.empty(truth.groups.n_groups)
+        for fold in np.unique(truth.fold_group):
+            inside = truth.fold_group == fold
+            parts[inside] = concordance_parts(truth.y_group[inside], answer["y_group"][inside])
+        return parts
+
+    def fit_ensemble(
+        self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
+    ) -> NumberAverage:
+        return NumberAverage([int(np.argmin([np.nanmean(self.loss(a, truth)) for a in answers]))])

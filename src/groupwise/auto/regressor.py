@@ -6,15 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.base import AutoMixin, with_unprepared, with_whole
 from groupwise.auto.kinds import (
     Numbers,
     Problem,
+    Times,
 )
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
+from groupwise.inputs import TotalRows, check_choice, check_totals, group_numbers
+from groupwise.losses import CoxLoss
+from groupwise.metrics import concordance
 from groupwise.model_selection import Splitter
 from groupwise.preparation import Unprepared
 
@@ -22,15 +27,17 @@ __all__ = ["AutoGroupRegressor"]
 
 
 class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
-    """The best regressor that the library can make of groups' means or totals.
+    """The best regressor that the library can make of groups' means, totals or survival times.
 
     As :class:`AutoGroupClassifier`: the mean of the best three by squared error on held-out groups,
-    without those that are clearly behind the best.
+    without those that are clearly behind the best. Of survival times the one with the best
+    concordance.
 
     Parameters
     ----------
-    target : {"mean", "total"}, default="mean"
-        What ``y`` says of a group, and what :meth:`predict_groups` predicts.
+    target : {"mean", "total", "time"}, default="mean"
+        What ``y`` says of a group, and what :meth:`predict_groups` predicts; of a time, negative
+        where the group was last seen without the event, a log hazard ratio.
     time_limit, n_jobs, cv, folder, group_column, random_state
         As in :class:`AutoGroupClassifier`.
 
@@ -38,7 +45,8 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
     ----------
     members_, estimate_, leaderboard_, not_tried_, n_groups_, held_out_
         As in :class:`AutoGroupClassifier`; scores are one less the squared error over the variance
-        of the groups' numbers, whose mean is R².
+        of the groups' numbers, whose mean is R²; of survival times what groups bring to the
+        concordance within their fold.
     target_ : str
 
     Examples
@@ -90,7 +98,7 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
+            The group's mean, total or time on each of its rows; for ``target="mean"`` the rows' own
             numbers serve too.
         groups : array-like of shape (n_rows,), default=None
         keep_whole : array-like of shape (n_rows,), default=None
@@ -107,13 +115,25 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         trial = type(self)(**self.get_params(deep=False))
         problem = with_whole(trial._checked_problem(X, y, groups), keep_whole)
         problem = with_unprepared(problem, unprepared)
-        trial._race(Numbers(self.target), problem, started=started)
+        kind = Times() if self.target == "time" else Numbers(self.target)
+        trial._race(kind, problem, started=started)
         return self._take_over(trial)
+
+    def _check_training(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> TotalRows:
+        check_choice("target", self.target, ("mean", "total", "time"))
+        if self.target != "time":
+            return super()._check_training(X, y, groups)
+        X, groups = self._groups_to_fit(X, groups)
+        data = check_totals(self, X, y, groups, target="total")  # the same on all rows
+        CoxLoss().check(data.total_group, data.groups)
+        self.target_ = self.target
+        self._remember_groups(groups, data.groups)
+        return data
 
     def _checked_problem(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> Problem:
         """Check training data and store what every fitted model knows of them."""
         data = self._check_training(X, y, groups)
-        of_group = data.total_group if self.target == "total" else data.mean_group
+        of_group = data.mean_group if self.target == "mean" else data.total_group
         y_row = data.groups.spread(of_group)
         return Problem(data.X, y_row, data.groups, 0, self._category_columns())
 
@@ -123,3 +143,15 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
         found, said = self._asked(rows, groups)
         return NumberPredictions(groups, np.mean([f.y_row for f in found], axis=0), said["y_group"])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        target = getattr(self, "target_", self.target)
+        tags.target_tags.positive_only = target == "time"  # or negative: 0 is no time
+        return tags
+
+    def _judge(self, predictions: NumberPredictions, y: ArrayLike) -> float:
+        if self.target_ != "time":
+            return super()._judge(predictions, y)
+        y_row = group_numbers(y, predictions.groups, target="total")
+        return concordance(y_row[predictions.groups.first_rows], predictions.y_group)

@@ -270,6 +270,9 @@ def _print_columns(console: Console, uses: Sequence[ColumnUse]) -> None:
         names = [_shown(use.name) for use in features if use.use == kind]
         if names:
             console.print(f"  {heading + ':':<11} {_listed(names)}")
+    names = [_shown(use.name) for use in features if use.of_group]
+    if names:
+        console.print(f"  of groups:  {_listed(names)} (from --groups-table)")
     left_out = [use for use in uses if use.use == "not used" and use.why != SPECIFIED]
     for use in left_out:
         console.print(f"  not used:   {_shown(use.name)} ({use.why})")
@@ -287,8 +290,8 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + more
 
 
-def print_job(console: Console, job: Job, why: str | None) -> None:
-    """What the job is."""
+def print_job(console: Console, job: Job, why: str | None, method: str | None = None) -> None:
+    """What the job is; ``method`` is the only one, where there is one."""
     if console.silent:
         return
     inside = f" in {job.targets.groups.n_groups:,} groups" if job.supervision.group else ""
@@ -306,14 +309,14 @@ def print_job(console: Console, job: Job, why: str | None) -> None:
             f"group positive, say --kind presence --positive {shlex.quote(job.targets.classes[1])}"
         )
     if job.unlabelled is not None:
-        console.print(f"unlabelled:  {_unlabelled(job)}")
+        console.print(f"unlabelled:  {_unlabelled(job, method)}")
     if job.keep_whole is not None:
         whole = len(set(np.asarray(job.targets.whole).tolist()))
         console.print(f"kept whole:  {job.keep_whole}: {whole:,}, none in two folds")
     _print_columns(console, job.uses)
 
 
-def _unlabelled(job: Job) -> str:
+def _unlabelled(job: Job, method: str | None) -> str:
     """How many rows or groups have no label, and who learns from them."""
     found = job.unlabelled
     assert found is not None
@@ -322,6 +325,8 @@ def _unlabelled(job: Job) -> str:
     total = n + (job.n_rows if labelled else job.targets.groups.n_groups)
     users = [m.name for m in job.methods() if m.uses_unlabelled and not job.reason_against(m)]
     use = f"learned from as well by {', '.join(users)}" if users else "set aside"
+    if users and method is not None and method not in users:
+        use += f", set aside by {method}"
     what = "rows" if labelled else "groups"
     return f"{n:,} of {total:,} {what} have no label: {use}; 'groupwise predict' answers for them"
 

@@ -10,7 +10,7 @@ from groupwise.cli import options
 from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.groups import Groups, show
 from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
-from groupwise.jobs.targets import ids_of, label_column
+from groupwise.jobs.targets import ids_of, label_column, too_many_classes
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse
 
@@ -58,8 +58,8 @@ def _describe(
     for column in labels:
         label_column(frame, column, table.name)
     groups = None if group is None else Groups(ids_of(frame, group, table.name, "group"))
-    same = {} if groups is None else {"group": groups.codes}
-    uses = choose_features(frame, roles, name=table.name, same_as=same)
+    same = _same_as(frame, groups, labels)
+    uses = choose_features(frame, roles, name=table.name, same_as=same, of_groups=table.of_groups)
     missing = frame.isna().sum()
     found: dict[str, Any] = {
         "table": table.name,
@@ -81,6 +81,16 @@ def _describe(
     elif groups is None and domain is None:
         found["group_candidates"] = _candidates(frame, uses)
     return found
+
+
+def _same_as(frame: pd.DataFrame, groups: Groups | None, labels: list[str]) -> dict[str, Any]:
+    """What no feature may merely rename."""
+    same: dict[str, Any] = {} if groups is None else {"group": groups.codes}
+    if len(labels) == 1 and frame[labels[0]].notna().all():
+        values = frame[labels[0]]
+        measured = pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > 20
+        same["label"] = values.to_numpy(float) if measured else pd.factorize(values)[0]
+    return same
 
 
 def _sizes(groups: Groups) -> dict[str, Any]:
@@ -109,7 +119,7 @@ def _labels(frame: pd.DataFrame, groups: Groups, labels: list[str]) -> dict[str,
         "groups_with_conflicts": len(conflicts),
         "conflicts": [_conflict(values, groups, int(code)) for code in conflicts[:5]],
     }
-    kinds = _kinds(len(conflicts), n_classes, values)
+    kinds = _kinds(len(conflicts), n_classes, values, groups)
     if {"majority", "presence"} <= set(kinds):
         kinds |= _both_meanings(values.iloc[groups.first_rows])
     n_groups = int(values.notna().groupby(groups.codes).any().sum())
@@ -136,17 +146,18 @@ def _conflict(values: pd.Series, groups: Groups, code: int) -> str:
     return f"group {show(groups.names[code])}: {counts}"
 
 
-def _kinds(n_conflicts: int, n_classes: int, values: pd.Series) -> dict[str, str]:
+def _kinds(n_conflicts: int, n_classes: int, values: pd.Series, groups: Groups) -> dict[str, str]:
     """Kinds of supervision that fit, with what each takes the label to be."""
-    if _are_fractions(values):
-        return _meanings("mean") if n_conflicts else _meanings("mean", "total", "survival")
+    numbers = pd.api.types.is_numeric_dtype(values.dtype)
+    no_classes = _are_fractions(values) or too_many_classes(n_classes, groups)
     if n_conflicts:
+        if no_classes:
+            return _meanings("mean") if numbers else {}
         return _meanings("proportions", "measure", "transfer")
-    if n_classes == 2:
+    if n_classes == 2 and not no_classes:
         return _meanings("majority", "presence")
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        return _meanings("majority", "grade", "mean", "total", "survival")
-    return _meanings("majority")
+    of_classes = () if no_classes else ("majority", "grade") if numbers else ("majority",)
+    return _meanings(*of_classes, *(("mean", "total", "survival") if numbers else ()))
 
 
 def _are_fractions(values: pd.Series) -> bool:
@@ -198,9 +209,14 @@ def _labels_in_words(found: dict[str, Any]) -> str:
     return ", ".join(f"{name} {n:,}" for name, n in found["balance"].items()) + " rows"
 
 
+def _use_in_words(column: dict[str, Any]) -> str:
+    is_feature = ColumnUse(column["name"], column["use"], "").is_feature
+    return f"{column['use']} (group)" if is_feature and column["of_group"] else column["use"]
+
+
 def _print(console: Console, found: dict[str, Any]) -> None:
     console.print(f"table:   {found['table']}: {found['n_rows']:,} rows")
-    rows = [[c["name"], c["use"], c["why"], str(c["missing"])] for c in found["columns"]]
+    rows = [[c["name"], _use_in_words(c), c["why"], str(c["missing"])] for c in found["columns"]]
     table = Console.table("columns", ["column", "use", "why", "missing"], rows)
     table.columns[1].justify = table.columns[2].justify = "left"
     console.print(table)
@@ -230,6 +246,11 @@ def _print(console: Console, found: dict[str, Any]) -> None:
         )
         for line in found["conflicts"]:
             console.print(f"         {line}")
+    if not found.get("kinds", True):
+        console.print(
+            f"kind:    none: {found['n_classes']:,} different labels in {found['groups']['n']:,} "
+            "groups are too many for classes"
+        )
     for kind, meaning in found.get("kinds", {}).items():
         console.print(f"kind:    {kind}: {meaning}")
         console.print(f"         methods: {', '.join(found['methods'][kind])}")

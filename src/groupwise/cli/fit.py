@@ -180,14 +180,14 @@ def fit(
         if coverage is not None:
             job.supervision.check_covered()
         if method in (None, AUTO) and not params and job.has_auto:
-            print_job(console, job, why)
+            print_job(console, job, why, AUTO)
             model = _fit_auto(console, job, seconds, folds, jobs, out, page, coverage)
             _predict_unlabelled(console, job_options, job, model, predictions)
             return
         chosen = job.method(method)
         # a wrong parameter is told before the work
         chosen.build(job.supervision.constructor(), params, seed)
-        print_job(console, job, why)
+        print_job(console, job, why, chosen.name)
         if isinstance(job.supervision, SeveralSupervision):
             console.print(f"folds:       {job.supervision.about_folds(job.targets, folds)}")
         console.print(f"method:      {chosen.name} ({chosen.paper})")

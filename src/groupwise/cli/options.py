@@ -208,8 +208,8 @@ Coverage = Annotated[
     float | None,
     typer.Option(
         "--coverage",
-        help="Also make sets of classes (intervals of shares) that hold this share of new groups: "
-        "0.9. 'predict' shows them.",
+        help="Also make sets of classes (intervals of shares, means or totals) that hold this "
+        "share of new groups: 0.9. 'predict' shows them.",
     ),
 ]
 Folds = Annotated[int, typer.Option("--folds", min=2, help="Folds of whole groups.")]

@@ -52,7 +52,7 @@ def predict(
     'share_CLASS' where shares were learned, and 'n_CLASS', predicted rows, where rows have labels;
     where numbers were learned, 'predicted' is all there is, and of survival times 'risk'. Rows stay
     in the table's order. Of a model fitted with --coverage also 'set', the classes it may have, or
-    bounds of shares.
+    bounds of shares, means or totals.
 
     Example: groupwise predict model.skops new.parquet --level group -o out.parquet
     """

@@ -1,6 +1,10 @@
 """The main job on a table: what is known of its groups, which methods apply, how good they are."""
 
-import groupwise.jobs.survival  # noqa: F401  # enters its kind, and those of numbers
+# each enters its kinds, in this order
+import groupwise.jobs.group_labels
+import groupwise.jobs.proportions
+import groupwise.jobs.row_labels
+import groupwise.jobs.survival  # noqa: F401
 from groupwise.jobs.answers import predict_table
 from groupwise.jobs.auto import fit_auto
 from groupwise.jobs.compare import Comparison

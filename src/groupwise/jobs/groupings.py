@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 from groupwise.base import Predictions
 from groupwise.groups import Groupings
 from groupwise.inputs.parameters import check_number
+from groupwise.jobs.group_labels import Majority, Presence
+from groupwise.jobs.proportions import Proportions
 from groupwise.jobs.reports import Reports
-from groupwise.jobs.supervision import (
-    Majority,
-    Presence,
-    Proportions,
-    Split,
-    Supervision,
-    make_supervision,
-)
+from groupwise.jobs.supervision import Split, Supervision, make_supervision
 from groupwise.jobs.targets import GroupingTargets, Targets, class_codes, get_column, labels_of
 from groupwise.losses import (
     CountLikelihoodLoss,

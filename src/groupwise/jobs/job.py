@@ -124,6 +124,7 @@ class Job:
             wanted=wanted,
             ignored=ignored,
             same_as=_answers(targets, supervision),
+            of_groups=table.of_groups,
         )
         schema = Schema.from_uses(uses)
         return cls(
@@ -137,7 +138,7 @@ class Job:
             seed=seed,
             keep_whole=keep_whole,
             unlabelled=_set_aside(table, ~labelled, supervision, schema),
-            notes=table.notes,
+            notes=(*table.notes, *targets.notes),
         )
 
     @property
@@ -443,8 +444,7 @@ def _answers(targets: Targets, supervision: Supervision) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     if supervision.group is not None:
         answers["group"] = targets.groups.codes
-    if targets.y.ndim == 1:
-        answers["label"] = targets.y
+    answers |= supervision.label_values(targets)
     if targets.domains is not None:
         answers["domain"] = targets.domains
     return answers

@@ -27,7 +27,6 @@ class Numbers(Supervision, by_name=False):
 
     right_or_wrong: ClassVar[bool] = False
     explains: ClassVar[bool] = False
-    not_covered: ClassVar[str] = "is for classes and shares, not for numbers of groups"
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         return plain_folds(targets, n_splits, seed)
@@ -73,6 +72,7 @@ class Amounts(Numbers, by_name=False):
 
     score_name: ClassVar[str] = "R²: 1 - squared error over the variance of the groups' numbers"
     error_name: ClassVar[str] = "squared error over the variance of the groups' numbers"
+    covered_as: ClassVar[str | None] = "number"
 
     def targets_in(
         self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
@@ -145,6 +145,11 @@ class Total(Amounts):
         super().__post_init__()
         if self.exposure in (self.group, *self.label):
             raise OptionError(f"`exposure` names the group or the label, {self.exposure!r}")
+
+    def check_covered(self) -> str:
+        if self.exposure is not None:
+            raise OptionError("`coverage` takes no `exposure`")
+        return super().check_covered()
 
     def roles(self) -> dict[str, str]:
         more = {} if self.exposure is None else {self.exposure: "exposure"}

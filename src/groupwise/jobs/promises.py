@@ -17,7 +17,13 @@ from groupwise.jobs.result import Result
 from groupwise.jobs.supervision import Split
 from groupwise.methods import Method
 from groupwise.tables import TableError
-from groupwise.uncertainty import ConformalGroupClassifier, LabelIssues, rank_label_issues
+from groupwise.uncertainty import (
+    ConformalGroupClassifier,
+    ConformalGroupRegressor,
+    LabelIssues,
+    rank_label_issues,
+)
+from groupwise.uncertainty.base import ConformalMixin
 from groupwise.uncertainty.label_issues import N_REPEATS
 
 __all__ = [
@@ -41,16 +47,23 @@ def promise_coverage(job: Job, model: TableModel, coverage: float, *, n_splits: 
     n_splits : int
     """
     supervision = job.supervision
-    fixed = supervision.constructor()
-    estimator = ConformalGroupClassifier(
-        clone(model.estimator),
-        supervision.check_covered(),
-        coverage=coverage,
-        conformity="adaptive" if supervision.kind == "proportions" else "plain",
-        cv=n_splits,
-        target_domain=fixed.get("target_domain"),
-        random_state=job.seed,
-    )
+    fixed, kind = supervision.constructor(), supervision.check_covered()
+    plain = clone(model.estimator)
+    estimator: ConformalGroupClassifier | ConformalGroupRegressor
+    if kind == "number":
+        estimator = ConformalGroupRegressor(
+            plain, coverage=coverage, cv=n_splits, random_state=job.seed
+        )
+    else:
+        estimator = ConformalGroupClassifier(
+            plain,
+            kind,
+            coverage=coverage,
+            conformity="adaptive" if supervision.kind == "proportions" else "plain",
+            cv=n_splits,
+            target_domain=fixed.get("target_domain"),
+            random_state=job.seed,
+        )
     ids = {"groups": job.targets.groups} | supervision.ids(job.targets)
     ids["keep_whole"] = job.targets.whole
     estimator.fit(model.prepare(job.features), job.targets.y, **ids)
@@ -84,32 +97,32 @@ def promise_from_result(
             "said of groups, not of rows"
         )
     folds = result.methods[method]
-    proba = np.concatenate([np.asarray(fold.units.proba, dtype=float) for fold in folds])
     whole, groups = job.targets.whole, job.targets.groups
     if whole is not None:
         of_group = dict(zip(map(str, groups.names), whole[groups.first_rows], strict=True))
         whole = np.array([of_group[name] for fold in folds for name in fold.units.name])
+    covered = model.supervision.check_covered()
+    options: dict[str, Any] = {"keep_whole": whole, "coverage": coverage}
+    if covered == "number":
+        parts = (_each(folds, name) for name in ("number_predicted", "number", "size"))
+        numbers = ConformalGroupRegressor.from_held_out(model.estimator, *parts, **options)
+        return replace(model, estimator=numbers)
+    truth = _each(folds, "truth" if folds[0].units.shares is None else "shares")
     estimator = ConformalGroupClassifier.from_held_out(
-        model.estimator,
-        model.supervision.check_covered(),
-        proba,
-        _truth(folds),
-        keep_whole=whole,
-        coverage=coverage,
+        model.estimator, covered, _each(folds, "proba"), truth, **options
     )
     return replace(model, estimator=estimator)
 
 
-def _truth(folds: list[FoldResult]) -> np.ndarray:
-    """Codes of the groups' labels, or their shares."""
-    parts = [fold.units.shares or fold.units.truth for fold in folds]
-    return np.concatenate([np.asarray(part) for part in parts])
+def _each(folds: list[FoldResult], part: str) -> np.ndarray:
+    """Of all held-out groups, fold after fold."""
+    return np.concatenate([np.asarray(getattr(fold.units, part)) for fold in folds])
 
 
 def promises(model: TableModel) -> str | None:
     """What the model promises, in words; ``None`` where it was fitted without."""
     inside = model.estimator
-    return inside.guarantee_ if isinstance(inside, ConformalGroupClassifier) else None
+    return inside.guarantee_ if isinstance(inside, ConformalMixin) else None
 
 
 def promised_columns(
@@ -117,6 +130,11 @@ def promised_columns(
 ) -> dict[str, Any]:
     """Columns of sets or bounds for each row or group; none where nothing is promised."""
     inside: Any = model.estimator
+    if isinstance(inside, ConformalGroupRegressor):
+        if level == "row":
+            return {}
+        low, high = inside.predict_group_intervals(model.prepare(features), groups).T
+        return {"low": low, "high": high}
     if not isinstance(inside, ConformalGroupClassifier):
         return {}
     X, classes = model.prepare(features), np.array(model.classes)

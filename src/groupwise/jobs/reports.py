@@ -8,7 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from groupwise.groups import Groups
-from groupwise.jobs.supervision import Proportions, Split, named, plain_folds
+from groupwise.jobs.proportions import Proportions
+from groupwise.jobs.supervision import Split, named, plain_folds
 from groupwise.jobs.targets import Targets, about_columns, amounts_of
 from groupwise.losses import Reported, ReportedCountLoss
 from groupwise.losses.reported import NOISES

@@ -1,4 +1,4 @@
-"""What is known of groups: kinds, each of which knows its columns, splits, score and words."""
+"""What is known of groups: what every kind knows of its columns, splits, score and words."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,7 +11,6 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from groupwise.base import Predictions
 from groupwise.groups import Groups, show
-from groupwise.inputs import class_shares
 from groupwise.jobs.class_answers import ClassAnswers
 from groupwise.jobs.fold_result import GroupResults
 from groupwise.jobs.targets import (
@@ -21,22 +20,14 @@ from groupwise.jobs.targets import (
     ids_of,
     label_column,
     labels_of,
-    shares_of,
 )
-from groupwise.metrics import get_measure
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 
 __all__ = [
     "KINDS",
-    "Grade",
-    "Majority",
-    "Measure",
-    "Presence",
-    "Proportions",
     "Split",
     "Supervision",
-    "Transfer",
     "make_supervision",
     "named",
     "plain_folds",
@@ -173,6 +164,10 @@ class Supervision(ClassAnswers):
         """What ``fit`` and ``score`` are given besides rows and labels."""
         return {"groups": targets.groups.names[targets.groups.codes]}
 
+    def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
+        """What no feature may merely rename, by what it is, on each row."""
+        return {"label": targets.y} if targets.y.ndim == 1 else {}
+
     def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         """What an estimator's constructor has to know, where it takes it."""
         return {}
@@ -213,245 +208,6 @@ class Supervision(ClassAnswers):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {"kind": self.kind} | asdict(self)
-
-
-@dataclass(frozen=True)
-class Majority(Supervision):
-    """The label is the class most rows of the group have."""
-
-    kind: ClassVar[str] = "majority"
-    meaning: ClassVar[str] = "the label is the class most rows of a group have"
-    covered_as: ClassVar[str | None] = "majority"
-
-
-@dataclass(frozen=True)
-class Presence(Supervision):
-    """The label says whether at least one row of the group is positive."""
-
-    positive: str | None = None
-
-    kind: ClassVar[str] = "presence"
-    meaning: ClassVar[str] = "the label says whether at least one row of a group is positive"
-    covered_as: ClassVar[str | None] = "presence"
-
-    def targets_in(
-        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Targets:
-        targets = super().targets_in(frame, name, classes)
-        if classes is not None:
-            return targets
-        found = targets.classes
-        if len(found) != 2:
-            raise TableError(
-                f"{name}: column {self.label[0]!r} must hold two classes for `kind` presence, "
-                f"it holds {len(found)}"
-            )
-        if self.positive is not None and self.positive not in found:
-            raise TableError(
-                f"{name}: column {self.label[0]!r} never holds {self.positive!r} (`positive`); it "
-                f"holds {found[0]!r} and {found[1]!r}"
-            )
-        if self.positive == found[0]:
-            return Targets(1 - targets.y, targets.groups, found[::-1])
-        return targets
-
-
-@dataclass(frozen=True)
-class Grade(Supervision):
-    """The label is a grade of the group: classes in the order of numbers, or of the alphabet.
-
-    Methods are ranked by the share of groups with the right grade, which is what ``score`` of the
-    estimators says and what a reader takes a score of grades to be; how far off the grades are on
-    average is said beside it.
-    """
-
-    kind: ClassVar[str] = "grade"
-    meaning: ClassVar[str] = "the label is a grade of a group: classes that have an order"
-    covered_as: ClassVar[str | None] = "majority"
-
-    def classes_in_words(self, classes: tuple[str, ...]) -> str:
-        return f"grades {' < '.join(classes)}"
-
-    def in_words(self, units: Sequence[GroupResults]) -> str:
-        pairs = [pair for u in units for pair in zip(u.predicted, u.truth or (), strict=True)]
-        return f"{np.mean([abs(said - known) for said, known in pairs]):.2f} grades off on average"
-
-
-@dataclass(frozen=True)
-class Proportions(Supervision):
-    """How many rows of each class a group has: one column per class, or labels to be counted."""
-
-    kind: ClassVar[str] = "proportions"
-    meaning: ClassVar[str] = "what is known is how many rows of each class a group has"
-    score_name: ClassVar[str] = "1 - mean error of the groups' shares"
-    error_name: ClassVar[str] = "mean error of the groups' shares"
-    right_or_wrong: ClassVar[bool] = False
-    mark: ClassVar[str] = "share"
-    covered_as: ClassVar[str | None] = "proportions"
-
-    def __post_init__(self) -> None:
-        if self.group is None:
-            raise OptionError("`kind` proportions needs `group`: the column that names the group")
-        if len(set(self.label)) != len(self.label):
-            raise OptionError(f"`label` names a column twice: {', '.join(self.label)}")
-
-    def targets_in(
-        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Targets:
-        groups = self.groups_in(frame, name)
-        if len(self.label) > 1:
-            return Targets(shares_of(frame, self.label, name, groups), groups, self.label)
-        labels = labels_of(frame, self.label[0], name, groups)
-        codes, classes = class_codes(labels, classes, groups, name, self.label[0])
-        shares_group = class_shares(codes, groups, classes=np.arange(len(classes)))[0]
-        return Targets(groups.spread(shares_group), groups, classes)
-
-    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return plain_folds(targets, n_splits, seed)
-
-    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
-        truth = targets.y[targets.groups.first_rows]
-        return 1.0 - 0.5 * np.abs(predictions.proba_group - truth).sum(axis=1)
-
-
-@dataclass(frozen=True)
-class Measure(Supervision):
-    """Rows are labelled; what counts is a measure of each group."""
-
-    measure: str = "f1"
-    positive: str | None = None
-
-    kind: ClassVar[str] = "measure"
-    meaning: ClassVar[str] = "rows are labelled, what counts is a score per group"
-    error_name: ClassVar[str] = "1 - mean measure of the groups"
-    covered_as: ClassVar[str | None] = "measure"
-    right_or_wrong: ClassVar[bool] = False
-    rows_labelled: ClassVar[bool] = True
-    explains: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        try:
-            get_measure(self.measure)
-        except ValueError as error:
-            raise OptionError(f"`measure`: {error}") from error
-
-    # ignored: a constant of the class for the other kinds; here it depends on the measure
-    @property
-    def score_name(self) -> str:  # type: ignore[override]
-        return f"mean over groups of {self.measure}"
-
-    def targets_in(
-        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Targets:
-        groups = self.groups_in(frame, name)
-        labels = labels_of(frame, self.label[0], name, groups)
-        codes, found = class_codes(labels, classes, groups, name, self.label[0])
-        if classes is None and len(found) > 2 and not get_measure(self.measure).multiclass:
-            raise TableError(
-                f"{name}: the measure {self.measure!r} is for two classes, column "
-                f"{self.label[0]!r} holds {len(found)}"
-            )
-        if classes is None and len(found) == 2 and self.positive == found[0]:
-            return Targets(1 - codes, groups, found[::-1])
-        if classes is None and self.positive is not None and self.positive not in found:
-            raise TableError(
-                f"{name}: column {self.label[0]!r} never holds {self.positive!r} (`positive`)"
-            )
-        return Targets(codes, groups, found)
-
-    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        return plain_folds(targets, n_splits, seed)
-
-    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
-        return {"measure": self.measure}
-
-    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
-        return get_measure(self.measure)(targets.y, predictions.score_row, targets.groups)
-
-
-@dataclass(frozen=True)
-class Transfer(Supervision):
-    """Rows are labelled; those of one domain count, the others may help."""
-
-    domain: str = ""
-    target_domain: str = ""
-
-    kind: ClassVar[str] = "transfer"
-    meaning: ClassVar[str] = "rows are labelled, those of one domain count"
-    score_name: ClassVar[str] = "share of the target's rows predicted right"
-    error_name: ClassVar[str] = "share of the target's rows predicted wrong"
-    covered_as: ClassVar[str | None] = "transfer"
-    right_or_wrong: ClassVar[bool] = False
-    required: ClassVar[tuple[str, ...]] = ("domain", "target_domain")
-    rows_labelled: ClassVar[bool] = True
-    counts_rows: ClassVar[bool] = True
-    explains: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not self.domain or not self.target_domain:
-            raise OptionError(
-                "`kind` transfer needs `domain` (a column) and `target_domain` (its value)"
-            )
-        if len(self.label) != 1:
-            raise OptionError(f"`kind` transfer takes one `label`, got {len(self.label)}")
-
-    def roles(self) -> dict[str, str]:
-        return super().roles() | {self.domain: "domain"}
-
-    def groups_in(self, frame: pd.DataFrame, name: str) -> Groups:
-        if self.group is None:
-            return Groups(np.array([f"row {row}" for row in range(len(frame))]))
-        return super().groups_in(frame, name)
-
-    def targets_in(
-        self, frame: pd.DataFrame, name: str, classes: tuple[str, ...] | None = None
-    ) -> Targets:
-        groups = self.groups_in(frame, name)
-        if classes is not None and self.domain not in frame.columns:  # new rows of the target
-            domains = np.full(len(frame), self.target_domain)
-        else:
-            domains = ids_of(frame, self.domain, name, "domain").astype(str)
-        if not (domains == self.target_domain).any():
-            there = np.unique(domains).tolist()
-            found = ", ".join(map(repr, there[:8])) + (", ..." if len(there) > 8 else "")
-            raise TableError(
-                f"{name}: column {self.domain!r} never holds {self.target_domain!r} "
-                f"(`target_domain`); it holds {found}"
-            )
-        labels = labels_of(frame, self.label[0], name, groups)
-        codes, classes = class_codes(labels, classes, groups, name, self.label[0])
-        return Targets(codes, groups, classes, domains)
-
-    def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
-        """Folds of the target's groups; a source row trains unless its group is being tested."""
-        rows = self.judged_rows(targets)
-        inside = targets.take(rows)
-        splits = []
-        whole = targets.groups.codes if targets.whole is None else targets.whole
-        for _, test in plain_folds(inside, n_splits, seed):
-            tested = np.unique(whole[rows[test]])
-            train = np.flatnonzero(~np.isin(whole, tested))
-            splits.append((train, rows[test]))
-        return splits
-
-    def is_target(self, frame: pd.DataFrame, name: str) -> NDArray[np.bool_]:
-        return ids_of(frame, self.domain, name, "domain").astype(str) == self.target_domain
-
-    def unlabelled_ids(self, groups: Groups) -> dict[str, Any]:
-        return {}
-
-    def ids(self, targets: Targets) -> dict[str, Any]:
-        return {"domains": targets.domains}
-
-    def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
-        return {"target_domain": self.target_domain}
-
-    def judged_rows(self, targets: Targets) -> NDArray[np.intp]:
-        return np.flatnonzero(np.asarray(targets.domains) == self.target_domain)
-
-    def judge(self, predictions: Predictions, targets: Targets) -> NDArray[np.float64]:
-        return targets.groups.mean((predictions.code_row == targets.y).astype(float))
 
 
 def make_supervision(kind: str, *, label: str | Sequence[str], **columns: Any) -> Supervision:

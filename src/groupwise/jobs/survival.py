@@ -14,7 +14,7 @@ from groupwise.jobs.fold_result import GroupResults
 from groupwise.jobs.numbers import Numbers
 from groupwise.jobs.supervision import Split, plain_folds
 from groupwise.jobs.targets import Targets, about_columns, numbers_of
-from groupwise.metrics.survival import concordance_of_groups
+from groupwise.metrics.survival import concordance_parts
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
 
@@ -23,12 +23,11 @@ __all__ = ["Survival"]
 
 @dataclass(frozen=True)
 class Survival(Numbers):
-    r"""The time until an event is known of a group, or until it was last seen without.
+    """The time until an event is known of a group, or until it was last seen without.
 
-    A fold's score is the concordance C: the share R / N of its comparable pairs of groups in the
-    right order. A group's is what it brings to it, :math:`C + n (R_i - C N_i) / N`, with
-    :math:`R_i` and :math:`N_i` of its own pairs: their mean over the n groups is C, and their
-    spread is that of C over draws of groups, so that intervals are those of C.
+    A fold's score is the concordance: the share of its comparable pairs of groups in the right
+    order. A group's is what it brings to it (:func:`~groupwise.metrics.survival.concordance_parts`)
+    so that intervals are those of the concordance.
 
     Attributes
     ----------
@@ -45,6 +44,7 @@ class Survival(Numbers):
     error_name: ClassVar[str] = "1 - concordance"
     compares_groups: ClassVar[bool] = True
     same_unit: ClassVar[bool] = False
+    not_covered: ClassVar[str] = "is for classes, shares, means and totals, not for survival times"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,16 +102,15 @@ class Survival(Numbers):
         folds = WholeGroupKFold(n_splits, random_state=seed)
         return list(folds.split(targets.y, targets.y > 0, targets.groups.codes))
 
+    def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
+        return {"label": targets.y, "time": np.abs(targets.y), "event": targets.y > 0}
+
     def constructor(self, targets: Targets | None = None) -> dict[str, Any]:
         return {}
 
     def judge(self, predictions: Any, targets: Targets) -> NDArray[np.float64]:
         time = targets.y[targets.groups.first_rows]
-        right, pairs = concordance_of_groups(time, predictions.y_group)
-        if not pairs.any():
-            return np.full(len(time), np.nan)
-        share = right.sum() / pairs.sum()
-        return share + len(time) * (right - share * pairs) / (0.5 * pairs.sum())
+        return concordance_parts(time, predictions.y_group)
 
     def classes_in_words(self, classes: tuple[str, ...]) -> str:
         end = "less than 0" if self.event is None else f"{self.event!r} is 0"

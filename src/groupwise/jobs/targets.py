@@ -18,6 +18,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.inputs import class_shares
 from groupwise.inputs.labels import refuse_missing
+from groupwise.inputs.shares import SHARE_TOLERANCE
 from groupwise.tables import TableError
 from groupwise.tables.cells import numbers_in_text
 from groupwise.tables.columns import column_kind, suggestion
@@ -27,6 +28,7 @@ __all__ = [
     "Targets",
     "about_columns",
     "amounts_of",
+    "are_percent",
     "class_codes",
     "coarser_ids",
     "get_column",
@@ -37,6 +39,7 @@ __all__ = [
     "order_of",
     "refuse_stray_blanks",
     "shares_of",
+    "too_many_classes",
     "whole_of",
 ]
 
@@ -101,6 +104,8 @@ class Targets:
         What rows' rates are multiplied by.
     variance : float, default=1.0
         Of the numbers of all groups of the table, where numbers are known.
+    notes : tuple of str
+        What a person should know about how they were read.
     """
 
     y: NDArray[Any]
@@ -112,6 +117,7 @@ class Targets:
     groupings: GroupingTargets | None = None
     exposure: NDArray[np.float64] | None = None
     variance: float = 1.0
+    notes: tuple[str, ...] = ()
 
     @property
     def known(self) -> Any:
@@ -136,6 +142,7 @@ class Targets:
             None if self.groupings is None else self.groupings.take(rows),
             None if self.exposure is None else self.exposure[rows],
             self.variance,
+            self.notes,
         )
 
 
@@ -313,7 +320,7 @@ def class_codes(
                 f"{name}: column {column!r} holds one class only ({found[0]!r}); at least two are "
                 "needed"
             )
-        if len(found) > max(20, groups.n_groups / 2):
+        if too_many_classes(len(found), groups):
             raise TableError(
                 f"{name}: column {column!r} holds {len(found)} different labels in "
                 f"{groups.n_groups} groups; is it a label?"
@@ -331,13 +338,29 @@ def class_codes(
     return codes, classes
 
 
+def too_many_classes(n_classes: int, groups: Groups) -> bool:
+    """Whether so many different labels are names or numbers rather than classes."""
+    return n_classes > max(20, groups.n_groups / 2)
+
+
 def shares_of(
     frame: pd.DataFrame, columns: tuple[str, ...], name: str, groups: Groups
 ) -> NDArray[np.float64]:
-    """Shares of the classes, from one count or share column per class, on each row."""
+    """Shares of the classes, from one column per class of counts, shares or percent, on rows."""
     table = pd.DataFrame({column: amounts_of(frame, column, name) for column in columns})
+    if are_percent(table, groups):
+        table = table / 100.0
     with about_columns(name, *columns):
         return groups.spread(class_shares(table, groups)[0])
+
+
+def are_percent(table: pd.DataFrame, groups: Groups) -> bool:
+    """Whether columns of numbers add up to 100 in every group, and are no counts of its rows."""
+    if not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
+        return False
+    total = table.sum(axis=1, skipna=False).to_numpy()
+    near = np.abs(total - 100.0) <= 100.0 * SHARE_TOLERANCE * table.shape[1]
+    return bool(near.all()) and not bool((total == groups.sizes[groups.codes]).all())
 
 
 def numbers_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArray[np.float64]:

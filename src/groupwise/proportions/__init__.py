@@ -7,6 +7,7 @@ from groupwise.proportions.decode_refit import DecodeRefitClassifier
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
 from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRegressor
+from groupwise.proportions.group_means_cox import GroupMeansCoxRegressor
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
@@ -26,6 +27,7 @@ __all__ = [
     "EasyLLPClassifier",
     "GraphAOCClassifier",
     "GroupMeansClassifier",
+    "GroupMeansCoxRegressor",
     "GroupMeansRegressor",
     "KNNAOCClassifier",
     "KernelCountClassifier",

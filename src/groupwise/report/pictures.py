@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from groupwise.jobs import FoldResult, Result, leaderboard
+from groupwise.jobs import FoldResult, Result, Supervision, leaderboard
 from groupwise.report.drawn import Interval, Series, bars, intervals, lines, scatter
 from groupwise.report.promises import HeldCoverage, held_coverage
 
@@ -51,7 +51,7 @@ def _pictures(result: Result, board: pd.DataFrame) -> Iterator[Picture]:
         yield _shares(result, best)
     if first[0].units.number is not None and result.about.supervision.same_unit:
         yield _numbers(result, best)
-    held = None if result.about.supervision.rows_labelled else held_coverage(first)
+    held = _held_coverage(result.about.supervision, first)
     if held is not None:
         yield _coverage(held, best)
     bins = _row_bins(first)
@@ -308,6 +308,17 @@ def _weights(names: list[str], mass: list[list[float]], method: str) -> Picture:
             y_name="share of the weight",
         ),
     )
+
+
+def _held_coverage(supervision: Supervision, folds: list[FoldResult]) -> HeldCoverage | None:
+    kind = supervision.kind
+    if (
+        supervision.rows_labelled
+        or kind == "survival"
+        or "exposure" in supervision.roles().values()
+    ):
+        return None
+    return held_coverage(folds, of_totals=kind == "total")
 
 
 def _coverage(held: HeldCoverage, best: str) -> Picture:

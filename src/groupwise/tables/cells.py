@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["DATE_PARTS", "date_parts", "dates_in", "numbers_in_text"]
+__all__ = ["DATE_PARTS", "comma_in", "date_parts", "dates_in", "numbers_in_text"]
 
 _COMMA = re.compile(r"^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$")
 _WHOLE = re.compile(r"^\s*[+-]?\d+\s*$")
@@ -15,17 +15,32 @@ _THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$")
 _ENGLISH = re.compile(r"^\s*[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?\s*$")
 _CONTINENTAL = re.compile(r"^\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*$")
 
+# What texts may look like where another table has told what a comma is.
+_PATTERNS = {
+    "": re.compile(""),
+    "decimal": re.compile(r"^\s*[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?\s*$"),
+    "thousands": _ENGLISH,
+    "continental": _CONTINENTAL,
+}
+
 #: What becomes of a date: its place in time and its places in the year, the week and the day.
 DATE_PARTS = ("days", "month", "weekday", "hour")
 _NANOSECONDS_PER_DAY = 86_400e9
 
 
-def numbers_in_text(values: pd.Series) -> pd.Series:
+def numbers_in_text(values: pd.Series, comma: str = "") -> pd.Series:
     """Numbers that were written as text; NaN where a text is none.
 
     A comma is the decimal mark where every text is a whole number or has one comma, unless all of
     them could have it as a mark of thousands. Where a text has both marks, the first is that of
     thousands. Of a currency that every text has its sign is left out; a percent is a hundredth.
+
+    Parameters
+    ----------
+    values : Series
+    comma : {"", "decimal", "thousands", "continental"}, default=""
+        What a comma is in texts that leave it open, as :func:`comma_in` other values of the column
+        has told.
 
     Examples
     --------
@@ -35,30 +50,64 @@ def numbers_in_text(values: pd.Series) -> pd.Series:
     [nan, nan]
     >>> numbers_in_text(pd.Series(["1,500", "2,250.5"])).tolist()
     [1500.0, 2250.5]
+    >>> numbers_in_text(pd.Series(["1,500", "2,250"]), comma="decimal").tolist()
+    [1.5, 2.25]
     """
     different = pd.Series(values.dropna().unique())
-    texts = different.astype(str)
-    in_percent = bool(texts.str.endswith("%").all())
-    for sign in "%$€£¥":
-        if texts.str.count(re.escape(sign)).eq(1).all():
-            texts = texts.str.replace(sign, "", regex=False).str.strip()
+    texts = _without_signs(different.astype(str))
     numbers = pd.to_numeric(texts, errors="coerce")
-    if numbers.isna().any():
-        numbers = pd.to_numeric(_with_points(texts), errors="coerce")
-    if in_percent:
+    if numbers.isna().any() or comma == "continental":
+        found = _comma_of(texts) or comma
+        read = pd.to_numeric(_with_points(texts, found), errors="coerce")
+        read = read[texts.str.match(_PATTERNS[found])].reindex(texts.index)
+        # there a point is no decimal mark, so that 1.234 is not what it seems
+        numbers = read if found == "continental" else numbers.fillna(read)
+    if different.astype(str).str.endswith("%").all():
         numbers = numbers / 100.0
     return values.map(dict(zip(different, numbers.to_numpy(float), strict=True))).astype(float)
 
 
-def _with_points(texts: pd.Series) -> pd.Series:
-    """The texts with a point as their decimal mark and no mark of thousands, where that is sure."""
+def comma_in(values: pd.Series) -> str:
+    """What a comma is in a column of numbers as text.
+
+    Returns
+    -------
+    comma : str
+        ``"decimal"``, ``"thousands"`` or, with points for thousands beside it, ``"continental"``;
+        nothing where there is none, or where it is left open.
+
+    Examples
+    --------
+    >>> comma_in(pd.Series(["1,5", "2"])), comma_in(pd.Series(["1,500"])), comma_in(pd.Series([7]))
+    ('decimal', '', '')
+    """
+    return _comma_of(_without_signs(pd.Series(values.dropna().unique()).astype(str)))
+
+
+def _without_signs(texts: pd.Series) -> pd.Series:
+    """The texts without a sign that all of them have."""
+    for sign in "%$€£¥":
+        if texts.str.count(re.escape(sign)).eq(1).all():
+            texts = texts.str.replace(sign, "", regex=False).str.strip()
+    return texts
+
+
+def _comma_of(texts: pd.Series) -> str:
+    """What a comma is in these texts, where that is sure."""
     if (texts.str.contains(",", regex=False) & texts.str.contains(".", regex=False)).any():
         if texts.str.match(_ENGLISH).all():
-            return texts.str.replace(",", "", regex=False)
-        if texts.str.match(_CONTINENTAL).all():
-            plain = texts.str.replace(".", "", regex=False)
-            return plain.str.replace(",", ".", regex=False)
-    return texts.str.replace(",", ".", regex=False) if _has_decimal_commas(texts) else texts
+            return "thousands"
+        return "continental" if texts.str.match(_CONTINENTAL).all() else ""
+    return "decimal" if _has_decimal_commas(texts) else ""
+
+
+def _with_points(texts: pd.Series, comma: str) -> pd.Series:
+    """The texts with a point as their decimal mark and no mark of thousands."""
+    if comma in ("", "thousands"):
+        return texts.str.replace(",", "", regex=False) if comma else texts
+    if comma == "continental":
+        texts = texts.str.replace(".", "", regex=False)
+    return texts.str.replace(",", ".", regex=False)
 
 
 def _has_decimal_commas(texts: pd.Series) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from groupwise.tables.cells import DATE_PARTS, date_parts, dates_in, numbers_in_text
+from groupwise.tables.cells import DATE_PARTS, comma_in, date_parts, dates_in, numbers_in_text
+from groupwise.tables.copies import copied_role, counts_up
 from groupwise.tables.errors import OptionError, TableError
 from groupwise.tables.formats import headerless_hint
 
@@ -39,7 +40,8 @@ _ISO_DATE = re.compile(r"^\s*\d{4}-\d{1,2}-\d{1,2}([ T].*)?$")
 _WITH_COMMAS = re.compile(r"^\s*[+-]?\d{1,3}(,\d{3})+\s*$")
 _ODD_DATES = "dates or times as text in a form that can be read in two ways; 2024-03-31 cannot"
 _FEW_ROWS = 20
-_FEW_VALUES = 20
+# Roles that are names, which a measured number is not.
+_IDS = ("group", "domain")
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,17 @@ class ColumnUse:
         ``"number"``, ``"category"``, ``"date"`` or ``"text"`` for a feature, ``"not used"``, or a
         role such as ``"group"``.
     why : str
+    of_group : bool, default=False
+        Whether it came from the table of groups.
+    comma : str, default=""
+        What a comma is in numbers as text; see :func:`~groupwise.tables.cells.comma_in`.
     """
 
     name: str
     use: str
     why: str
+    of_group: bool = False
+    comma: str = ""
 
     @property
     def is_feature(self) -> bool:
@@ -76,11 +84,13 @@ def choose_features(
     wanted: Sequence[str] = (),
     ignored: Sequence[str] = (),
     same_as: Mapping[str, Any] | None = None,
+    of_groups: Sequence[str] = (),
 ) -> list[ColumnUse]:
     """Decide the use of each column.
 
     Identifiers, time stamps, constant and empty columns and copies of the group or label are not
-    used unless ``wanted`` names them.
+    used unless ``wanted`` names them. A number that the table of groups has of every group, and
+    that differs from group to group, is a feature unless these are equally far apart.
 
     Parameters
     ----------
@@ -92,7 +102,10 @@ def choose_features(
     wanted, ignored : sequence of str
         Columns, or patterns such as ``"acc_*"``; ``wanted`` leaves all others out.
     same_as : mapping of str to ids, default=None
-        Values by role that a feature must not merely rename, one to one.
+        Values by role that a feature must not merely rename; see
+        :func:`~groupwise.tables.copies.copied_role`.
+    of_groups : sequence of str, default=()
+        Columns that came from the table of groups.
 
     Returns
     -------
@@ -113,13 +126,21 @@ def choose_features(
         elif column in listed:
             uses.append(ColumnUse(column, _usable_kind(frame[column], name), SPECIFIED))
         else:
-            uses.append(_judge(frame[column], same_as or {}))
+            uses.append(_judge(frame[column], same_as or {}, column in of_groups))
+    uses = [replace(use, of_group=use.name in of_groups, comma=_comma(use, frame)) for use in uses]
     if not any(use.is_feature for use in uses):
         reasons = "; ".join(f"{u.name}: {u.why}" for u in uses if u.use == "not used")
         raise TableError(
             f"{name} has no column that can be a feature ({reasons or 'none is left'})"
         )
     return uses
+
+
+def _comma(use: ColumnUse, frame: pd.DataFrame) -> str:
+    """What a comma is in a feature of numbers, where they are texts."""
+    if use.use != "number" or column_kind(frame[use.name]) == "number":
+        return ""
+    return comma_in(frame[use.name])
 
 
 def column_kind(values: pd.Series) -> str:
@@ -139,7 +160,7 @@ def column_kind(values: pd.Series) -> str:
     return "category" if kind in ("string", "empty", "categorical") else "nested"
 
 
-def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
+def _judge(values: pd.Series, same_as: Mapping[str, Any], of_groups: bool) -> ColumnUse:
     name, kind = str(values.name), column_kind(values)
     present = values.dropna()
     if present.empty:
@@ -154,20 +175,17 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any]) -> ColumnUse:
         numbers = numbers_in_text(present)
         if numbers.notna().all():  # judged as numbers are
             kind, present = "number", numbers
-    # measured numbers are no ids and need not be counted; a few that come again may be the label
+    # measured numbers are no ids and need not be counted
     fractions = kind == "number" and not _is_whole(present)
-    few = not fractions or present.iloc[:1000].nunique() <= _FEW_VALUES
-    n_different = present.nunique() if few else 0
-    reason = None
-    if fractions and few and "label" in same_as:
-        reason = _renamed(values, {"label": same_as["label"]}, n_different)
-    if not fractions:
-        dates = kind == "date" or (kind == "category" and _are_dates(present))
-        if not dates:  # one date for each group is a feature like any other
-            reason = _identifier(name, kind, present, n_different)
-            reason = reason or _renamed(values, same_as, n_different)
-    if reason:
-        return ColumnUse(name, "not used", reason)
+    n_different = 0 if fractions else present.nunique()
+    if not (kind == "date" or (kind == "category" and _are_dates(present))):
+        # one date, or one measured number, for each group is a feature like any other
+        ids = not fractions and not (of_groups and kind == "number" and not counts_up(present))
+        reason = None if fractions else _identifier(name, kind, present, n_different)
+        if reason is None and len(present) == len(values):
+            reason = _renamed(present, same_as, ids=ids)
+        if reason:
+            return ColumnUse(name, "not used", reason)
     missing = len(values) - len(present)
     why = f"{missing} missing" if missing else "no value missing"
     use = _use_of_text(present, n_different) if kind == "category" else kind
@@ -206,7 +224,7 @@ def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> s
             return "an identifier, by its name"
         if _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8:
             return "a time stamp, by its name and size"
-        if many and n_different == len(present) and _counts_up(present):
+        if many and n_different == len(present) and counts_up(present):
             return "an identifier: it numbers the rows"
         return None
     if present.head(200).astype(str).str.match(_DATE_TEXT).all():
@@ -232,15 +250,11 @@ def _one_word(different: pd.Series) -> bool:
     return bool((different.head(1000).astype(str).str.count(r"\S+") <= 1).mean() > 0.5)
 
 
-def _renamed(values: pd.Series, same_as: Mapping[str, Any], n_different: int) -> str | None:
-    """Whether the column is the group or the label under another name."""
-    for role, ids in same_as.items():
-        other = pd.Series(np.asarray(ids), index=values.index)
-        if n_different == other.nunique() and values.notna().all():
-            pairs = pd.DataFrame({"a": values, "b": other}).drop_duplicates()
-            if len(pairs) == n_different:
-                return f"says the same as the {role}"
-    return None
+def _renamed(values: pd.Series, same_as: Mapping[str, Any], *, ids: bool) -> str | None:
+    """Whether the column is the label under another name, or (of ``ids``) the group or domain."""
+    compared = same_as if ids else {k: v for k, v in same_as.items() if k not in _IDS}
+    role = copied_role(values, compared)
+    return None if role is None else f"says the same as the {role}"
 
 
 def _is_whole(present: pd.Series) -> bool:
@@ -254,11 +268,6 @@ def _is_whole(present: pd.Series) -> bool:
         return False
     # a look at the first rows settles most columns
     return all(bool((part == np.floor(part)).all()) for part in (numbers[:100], numbers))
-
-
-def _counts_up(present: pd.Series) -> bool:
-    steps = np.diff(np.sort(present.to_numpy(dtype=float)))
-    return bool((steps == steps[0]).all())
 
 
 def _usable_kind(values: pd.Series, table: str) -> str:
@@ -304,6 +313,10 @@ class Schema:
     Attributes
     ----------
     numbers, categories, dates, texts : tuple of str
+    of_groups : tuple of str
+        Those that came from the table of groups.
+    commas : tuple of (str, str)
+        Columns of numbers as text, and what a comma is in them.
 
     Examples
     --------
@@ -319,12 +332,19 @@ class Schema:
     categories: tuple[str, ...]
     dates: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    of_groups: tuple[str, ...] = ()
+    commas: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def from_uses(cls, uses: Sequence[ColumnUse]) -> "Schema":
         """The schema of the columns that were chosen as features."""
-        kinds = ("number", "category", "date", "text")
-        return cls(*(tuple(use.name for use in uses if use.use == kind) for kind in kinds))
+        numbers, categories, dates, texts = (
+            tuple(use.name for use in uses if use.use == kind)
+            for kind in ("number", "category", "date", "text")
+        )
+        of_groups = tuple(use.name for use in uses if use.is_feature and use.of_group)
+        commas = tuple((use.name, use.comma) for use in uses if use.comma)
+        return cls(numbers, categories, dates, texts, of_groups, commas)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -351,8 +371,10 @@ class Schema:
         if missing:
             raise TableError(
                 f"{name} does not match the model: it has no column {', '.join(map(repr, missing))}"
+                f"{self._of_groups_hint(missing)}"
             )
-        floats = [_numbers(frame[column], name) for column in self.numbers]
+        commas = dict(self.commas)
+        floats = [_numbers(frame[c], name, commas.get(c, "")) for c in self.numbers]
         floats += [part for column in self.dates for part in _dates(frame[column], name)]
         # one block in memory, which folds take their rows from at once
         kind = np.result_type(np.float32, *floats)
@@ -363,8 +385,15 @@ class Schema:
         others = self.categories + self.texts
         return made.assign(**{c: _categories(frame[c], name) for c in others})
 
+    def _of_groups_hint(self, missing: Sequence[str]) -> str:
+        told = [column for column in missing if column in self.of_groups]
+        if not told:
+            return ""
+        which = "these" if len(told) == len(missing) else ", ".join(map(repr, told))
+        return f"; {which} came with the table of groups, to be given as well (`groups_table`)"
 
-def _numbers(values: pd.Series, table: str) -> Any:
+
+def _numbers(values: pd.Series, table: str, comma: str) -> Any:
     if values.dtype in (np.dtype("float64"), np.dtype("float32")):
         number = values.to_numpy()
     elif column_kind(values) == "number":
@@ -372,15 +401,15 @@ def _numbers(values: pd.Series, table: str) -> Any:
     elif values.isna().all():
         number = np.full(len(values), np.nan)
     else:
-        number = _parsed(values, table)
+        number = _parsed(values, table, comma)
     if np.isinf(number).any():
         row = int(np.argmax(np.isinf(number)))
         raise TableError(f"{table}: column {values.name!r} is infinite in row {row}")
     return number
 
 
-def _parsed(values: pd.Series, table: str) -> Any:
-    number = numbers_in_text(values.astype(object))
+def _parsed(values: pd.Series, table: str, comma: str) -> Any:
+    number = numbers_in_text(values.astype(object), comma)
     wrong = (number.isna() & values.notna()).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -87,6 +87,7 @@ def join_groups(rows: LoadedTable, groups: LoadedTable, group: str | None) -> Lo
         f"{rows.name} with {groups.name}",
         _digest(rows.fingerprint, groups.fingerprint),
         tuple(notes),
+        tuple(map(str, new)),
     )
 
 

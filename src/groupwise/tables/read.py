@@ -44,12 +44,15 @@ class LoadedTable:
         SHA-256 of what was read: of the file's bytes, or of a query's answer.
     notes : tuple of str
         What a person should know about how it was read.
+    of_groups : tuple of str
+        Columns that came from a table of groups.
     """
 
     frame: pd.DataFrame
     name: str
     fingerprint: str
     notes: tuple[str, ...] = ()
+    of_groups: tuple[str, ...] = ()
 
 
 def read_table(

@@ -46,6 +46,14 @@ class WrapperMixin:
         self.estimator_ = fitted
         self._decides_per_group = bool(getattr(fitted, "_decides_per_group", False))
 
+    def _adopt(self, fitted: Any) -> None:
+        """Know of features and groups what a fitted model knows."""
+        self.n_features_in_ = fitted.n_features_in_
+        if hasattr(fitted, "feature_names_in_"):
+            self.feature_names_in_ = fitted.feature_names_in_
+        self._categories = vars(fitted).get("_categories")
+        self.n_groups_, self._fitted_with_groups = fitted.n_groups_, True
+
     def _checked(
         self, X: MatrixLike, groups: Ids, *, about_groups: bool = False
     ) -> tuple[Any, Groups]:

@@ -279,12 +279,8 @@ class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifi
         return made
 
     def _adopt(self, fitted: Any) -> None:
-        """Know of classes and features what a fitted model knows."""
-        self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
-        if hasattr(fitted, "feature_names_in_"):
-            self.feature_names_in_ = fitted.feature_names_in_
-        self._categories = vars(fitted).get("_categories")
-        self.n_groups_, self._fitted_with_groups = fitted.n_groups_, True
+        super()._adopt(fitted)
+        self.classes_ = fitted.classes_
         self.kind_, self._per_class = self.kind, False
         self.target_domain_, self.density_ratio_ = None, None
 

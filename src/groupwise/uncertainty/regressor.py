@@ -1,6 +1,6 @@
 """Intervals of groups' means and totals that hold the truth as often as they say."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
-from groupwise.inputs import check_totals, group_means, group_totals
+from groupwise.inputs import check_groups, check_totals, group_means, group_totals
 from groupwise.model_selection import Splitter
 from groupwise.uncertainty.base import ConformalMixin, as_given
 from groupwise.uncertainty.held_out import TrainingData, training_data
@@ -87,6 +87,49 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
         self.group_column = group_column
         self.random_state = random_state
 
+    @classmethod
+    def from_held_out(
+        cls,
+        fitted: BaseGroupRegressor,
+        y_predicted: ArrayLike,
+        y_group: ArrayLike,
+        sizes: ArrayLike,
+        *,
+        keep_whole: ArrayLike | None = None,
+        coverage: float = 0.9,
+    ) -> Self:
+        """Calibrate a model on what models like it said of groups they had not seen.
+
+        As :meth:`ConformalGroupClassifier.from_held_out`.
+
+        Parameters
+        ----------
+        fitted : regressor
+            Fitted to all groups.
+        y_predicted, y_group : array-like of shape (n_groups,)
+            Means or totals: said of groups while they were held out, and known.
+        sizes : array-like of shape (n_groups,)
+            Rows of the groups.
+        keep_whole : array-like of shape (n_groups,), default=None
+            Coarser ids that no fold has divided; each counts once.
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        reg : ConformalGroupRegressor
+        """
+        made = cls(fitted, coverage=coverage)
+        made._check_parameters()
+        made._adopt(fitted)
+        made.target_ = fitted.target_
+        error = np.abs(np.asarray(y_group, dtype=float) - np.asarray(y_predicted, dtype=float))
+        at = np.arange(len(error))
+        unit = at if keep_whole is None else check_groups(keep_whole, len(at)).codes
+        score = error / made._spread(np.asarray(sizes), made.conformity)
+        made._store([fitted], fitted, CalibrationScores.of_units(score, unit, sharp=True))
+        made.method_ = "held-out"
+        return made
+
     def _fit_checked(
         self, X: MatrixLike, y: ArrayLike, groups: Ids, keep_whole: ArrayLike | None
     ) -> None:
@@ -111,7 +154,7 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
             inside = data.groups.codes[rows[groups.first_rows]]
             found = model.predictions(data.rows(rows), groups)
             error = np.abs(y_group[inside] - found.y_group)
-            score[inside] = error / self._spread(groups, self.conformity)
+            score[inside] = error / self._spread(groups.sizes, self.conformity)
             fold_group[inside] = fold
         items = np.flatnonzero(fold_group >= 0)
         unit = data.whole.codes[data.groups.first_rows[items]]
@@ -119,10 +162,10 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
             score[items], unit, fold=fold_group[items], sharp=self.method != "split"
         )
 
-    def _spread(self, groups: Groups, conformity: str) -> NDArray[np.float64]:
+    def _spread(self, sizes: NDArray[Any], conformity: str) -> NDArray[np.float64]:
         if conformity == "plain":
-            return np.ones(groups.n_groups)
-        root = np.sqrt(groups.sizes)
+            return np.ones(len(sizes))
+        root = np.sqrt(sizes)
         return root if self.target_ == "total" else 1.0 / root
 
     def _predictions(self, rows: Rows, groups: Groups) -> NumberPredictions:
@@ -151,6 +194,6 @@ class ConformalGroupRegressor(ConformalMixin, BaseGroupRegressor):
         rows, encoded = self._checked(X, groups, about_groups=True)
         wanted = self._wanted(coverage)
         centre = np.stack([model.predictions(rows, encoded).y_group for model in self.models_])
-        spread = np.tile(self._spread(encoded, self.conformity_), (len(centre), 1))
+        spread = np.tile(self._spread(encoded.sizes, self.conformity_), (len(centre), 1))
         low = -self.calibration_.upper(-centre, spread, wanted)
         return np.column_stack([low, self.calibration_.upper(centre, spread, wanted)])

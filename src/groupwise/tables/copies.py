@@ -1,0 +1,63 @@
+"""Columns that say what is to be learned: the group or the label under another name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["copied_role", "counts_up"]
+
+# Rows that settle most columns.
+_FIRST_ROWS = 1000
+
+
+def copied_role(values: pd.Series, same_as: Mapping[str, Any]) -> str | None:
+    """The role that a column merely renames.
+
+    One to one; where a role is of measured numbers, of which every group may have its own, in their
+    order or against it as well.
+
+    Parameters
+    ----------
+    values : Series
+        Of a column, one per row, none missing.
+    same_as : mapping of str to array-like
+        Values of roles, one per row: codes or names, or measured numbers, which are floats.
+
+    Examples
+    --------
+    >>> label = np.arange(30.0)
+    >>> copied_role(pd.Series(label**2 - 5), {"label": label})
+    'label'
+    >>> copied_role(pd.Series(np.cos(label)), {"label": label}) is None
+    True
+    """
+    for role, ids in same_as.items():
+        known = np.asarray(ids)
+        few = known[:_FIRST_ROWS], values.iloc[:_FIRST_ROWS]
+        if _one_to_one(*few) and _one_to_one(known, values):
+            number = pd.api.types.is_numeric_dtype(values.dtype)
+            if known.dtype.kind != "f" or (number and _in_order(known, values)):
+                return role
+    return None
+
+
+def _one_to_one(known: NDArray[Any], values: pd.Series) -> bool:
+    if len(pd.unique(known)) != values.nunique():
+        return False
+    pairs = pd.DataFrame({"a": known, "b": values.to_numpy()}).drop_duplicates()
+    return bool(pairs["a"].is_unique and pairs["b"].is_unique)
+
+
+def _in_order(known: NDArray[Any], values: pd.Series) -> bool:
+    """Whether larger numbers always go with larger ones, or always with smaller."""
+    steps = np.diff(values.to_numpy(dtype=float)[np.argsort(known, kind="stable")])
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def counts_up(present: pd.Series) -> bool:
+    """Whether the different numbers are equally far apart, as ids are."""
+    steps = np.diff(np.unique(present.to_numpy(dtype=float)))
+    return bool(len(steps)) and bool((steps == steps[0]).all())
