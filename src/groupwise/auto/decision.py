@@ -53,8 +53,8 @@ class RowDecision:
         """Average and decide, unless the best member's own decisions are clearly better.
 
         Clearly: by two paired standard errors of the groups' measures. The best of many flatters
-        itself, an average does not. Scalings are as cautious as there are groups, not rows: what
-        share of its rows a group calls positive says little of the next.
+        itself, an average does not. Rows of a group depend on each other, so that members' scalings
+        are drawn towards none by some groups' worth of rows.
         """
 
         def judged(score_row: NDArray[Any]) -> NDArray[Any]:
