@@ -47,13 +47,19 @@ def table(seed: int) -> tuple[dict[str, Any], Any, Any, Any]:
         "skew": float(rng.choice([0.0, 0.7, 1.5])),
         "shift": float(rng.choice([0.0, 0.5, 1.0])),
     }
+    return told, *drawn(rng, told)
+
+
+def drawn(rng: Any, told: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Rows, labels, users."""
     n_users, positive = told["n_users"] + N_NEW, told["positive"]
     if told["shape"] == "users":
         names = ("n_rows", "positive", "skew", "shift")
         how = {name: told[name] for name in names}
-        n_features, signal = int(rng.choice([5, 10, 20])), float(rng.choice([1.0, 1.5, 2.5]))
-        data = make_users(n_users, n_features=n_features, signal=signal, random_state=seed, **how)
-        return told, data.X, data.y, data.groups
+        how["n_features"] = int(rng.choice([5, 10, 20]))
+        how["signal"] = float(rng.choice([1.0, 1.5, 2.5]))
+        data = make_users(n_users, random_state=told["seed"], **how)
+        return data.X, data.y, data.groups
     sizes = np.maximum(5, np.round(told["n_rows"] * np.exp(0.6 * rng.normal(size=n_users))))
     user = np.repeat(np.arange(n_users), sizes.astype(int))
     n_features, noise = int(rng.choice([5, 12, 30])), float(rng.choice([0.2, 0.6, 1.2]))
@@ -61,7 +67,7 @@ def table(seed: int) -> tuple[dict[str, Any], Any, Any, Any]:
     X, score = (_cuts if told["shape"] == "rules" else _plane)(rng, habits, told["shape"])
     score = score / score.std() + 0.6 * noise * rng.logistic(size=len(user))
     score += 0.6 * told["skew"] * rng.normal(size=n_users)[user]
-    return told, X, (score > np.quantile(score, 1 - positive)).astype(int), user
+    return X, (score > np.quantile(score, 1 - positive)).astype(int), user
 
 
 def _plane(rng: Any, habits: Any, shape: str) -> tuple[Any, Any]:
@@ -83,13 +89,17 @@ def _cuts(rng: Any, habits: Any, shape: str) -> tuple[Any, Any]:
     return X, score
 
 
-def answers(seed: int) -> tuple[dict[str, Any], Truth, list[Any], Groups, Any]:
-    """What was drawn; truth, name, held-out and new answer of each candidate; new users, truth."""
-    told, X, y, user = table(seed)
+def answers(
+    told: dict[str, Any], X: Any, y: Any, user: Any
+) -> tuple[Truth, list[Any], Groups, Any]:
+    """Truth; name, held-out and new answer of each candidate; new users, and what is true of them.
+
+    Takes what :func:`table` returns.
+    """
     train = user < told["n_users"]
     kind, new = Measured(F1, "f1"), Groups(user[~train])
     problem, _ = in_canonical_order(Problem(X[train], y[train], Groups(user[train]), 2))
-    splits = kind.splits(problem, 5, seed)
+    splits = kind.splits(problem, 5, told["seed"])
     tiers, _ = first_candidates(
         "measure", n_rows=problem.n_rows, n_features=X.shape[1], n_classes=2, measure="f1"
     )
@@ -111,7 +121,7 @@ def answers(seed: int) -> tuple[dict[str, Any], Truth, list[Any], Groups, Any]:
             said = fitted.fit(candidate).predictions(X[~train], new)
             asked = {name: np.asarray(getattr(said, name)) for name in kind.keeps}
             found.append((candidate.method.name, held_out, asked))
-    return told, Truth(problem.y, problem.groups, fold, 2), found, new, y[~train]
+    return Truth(problem.y, problem.groups, fold, 2), found, new, y[~train]
 
 
 def scores(truth: Truth, found: list[Any], new: Groups, y_new: Any) -> dict[str, float]:
@@ -176,8 +186,8 @@ def _decisions(held: Any, now: Any, truth: Truth, new: Groups) -> dict[str, tupl
 
 def made_up(seed: int) -> dict[str, Any]:
     """One table."""
-    told, truth, found, new, y_new = answers(seed)
-    return {**told, "F1": scores(truth, found, new, y_new)}
+    told, *rows = table(seed)
+    return {**told, "F1": scores(*answers(told, *rows))}
 
 
 def write(kept: list[dict[str, Any]]) -> None:
@@ -195,7 +205,7 @@ def write(kept: list[dict[str, Any]]) -> None:
         rows.append(row | {"less the rule before (s.e.)": difference})
     note = (
         "The automatic choice has: weighed, expected F of the users' own shares, a member if "
-        "better by 2 s.e."
+        "better by 2 s.e.; since then with a scaling that counts users, not rows."
     )
     report.add(f"{len(kept)} made-up tables", rows, note)
 

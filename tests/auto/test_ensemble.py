@@ -206,6 +206,23 @@ def test_decisions_are_at_least_as_good_as_a_plain_one(measure):
     assert mean > max(np.nanmean(measure.of(y, a["score_row"], truth.groups)) for a in answers)
 
 
+def test_rows_that_users_have_twice_do_not_make_scalings_bolder():
+    truth, rng = rows_truth()
+    score = 0.5 * truth.y_row + rng.normal(size=(3, 400)) - 1.0
+    proba = [two_columns(1 / (1 + np.exp(-s))) for s in score]
+
+    def scalings(times):
+        rows = np.repeat(np.arange(400), times)
+        twice = Truth(truth.y_row[rows], Groups(truth.groups.codes[rows]), truth.fold_group, 2)
+        answers = [
+            {"proba_row": p[rows], "score_row": s[rows]} for p, s in zip(proba, score, strict=True)
+        ]
+        average = RowDecision.fit(answers, twice, list("abc"), get_measure("f1")).average
+        return np.array([[one.slope, *one.bias] for one in average.scalings])
+
+    np.testing.assert_allclose(scalings(2), scalings(1), rtol=1e-4)
+
+
 def test_one_member_decides_only_where_it_is_clearly_better():
     truth, rng = rows_truth()
     noise = {"proba_row": two_columns(rng.uniform(size=400)), "score_row": rng.normal(size=400)}

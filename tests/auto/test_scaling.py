@@ -50,6 +50,16 @@ def test_without_penalty_two_classes_are_logistic_regression():
     )
 
 
+def test_lines_left_out_of_many_do_not_make_it_more_cautious():
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=4000)
+    score = y + rng.normal(size=4000)
+    proba = np.column_stack([1 / (1 + np.exp(score)), 1 / (1 + np.exp(-score))])
+    one = Scaling.fit(proba, np.eye(2)[y], penalty=500.0)
+    both = Scaling.fit(np.repeat(proba, 2, axis=0), np.eye(2)[np.repeat(y, 2)], penalty=1000.0)
+    np.testing.assert_allclose([both.slope, *both.bias], [one.slope, *one.bias])
+
+
 def test_a_value_by_hand():
     # one probability for all: only the bias can help, and with a huge penalty nothing moves
     proba, target = np.full((4, 2), 0.5), np.eye(2)[[0, 0, 0, 1]]

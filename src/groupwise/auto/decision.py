@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise.auto.ensemble import Answer, RowAverage, Truth, log_odds
+from groupwise.auto.ensemble import ROW_PENALTY, Answer, RowAverage, Truth, log_odds
 from groupwise.auto.scaling import is_worse
 from groupwise.groups import Groups
 from groupwise.measures.decision import STRENGTHS, score_for_f
@@ -53,7 +53,8 @@ class RowDecision:
         """Average and decide, unless the best member's own decisions are clearly better.
 
         Clearly: by two paired standard errors of the groups' measures. The best of many flatters
-        itself, an average does not.
+        itself, an average does not. Rows of a group depend on each other, so that members' scalings
+        are drawn towards none by some groups' worth of rows.
         """
 
         def judged(score_row: NDArray[Any]) -> NDArray[Any]:
@@ -61,7 +62,8 @@ class RowDecision:
 
         own = [judged(answer["score_row"]) for answer in answers]
         best = int(np.argmax([np.nanmean(values) for values in own]))
-        average, proba = RowAverage.fit_and_held_out(answers, truth, methods)
+        penalty = ROW_PENALTY * truth.groups.n_rows / truth.groups.n_groups
+        average, proba = RowAverage.fit_and_held_out(answers, truth, methods, penalty=penalty)
         together = _decided_for(measure, cls(average, average.chosen, "largest"), proba, truth)
         if is_worse(-judged(together.score(proba, truth.groups)), -own[best], errors=2.0):
             return cls(None, [best], "own")

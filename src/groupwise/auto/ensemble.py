@@ -22,6 +22,7 @@ __all__ = [
     "FEW_GROUPS",
     "N_BEST",
     "N_BEST_SHARES",
+    "ROW_PENALTY",
     "Answer",
     "GroupAverage",
     "NumberAverage",
@@ -48,8 +49,8 @@ N_BEST_SHARES = 3
 _MEMBER_PENALTY = 1.0
 _AVERAGE_PENALTY = 3.0
 _SHARE_PENALTY = 10.0
-# The same for members that answer for rows, of which a target domain may have forty.
-_ROW_PENALTY = 10.0
+#: The same for members that answer for rows, of which a target domain may have forty.
+ROW_PENALTY = 10.0
 # Groups' or rows' worth of belief that members of a weighted average are equally good.
 _EQUALLY_GOOD = 5.0
 # Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
@@ -341,12 +342,16 @@ class RowAverage:
         truth: Truth,
         methods: Sequence[str],
         *,
+        penalty: float = ROW_PENALTY,
         biased: bool = True,
     ) -> "tuple[RowAverage, NDArray[Any]]":
-        """The same, and the average's probabilities of held-out rows."""
+        """The same, and the average's probabilities of held-out rows.
+
+        ``penalty`` draws the members' scalings towards none.
+        """
         target, fold = truth.one_hot(truth.y_row), truth.fold_row
         held_out = [answer["proba_row"] for answer in answers]
-        how: dict[str, Any] = {"penalty": _ROW_PENALTY, "biased": biased and truth.biased}
+        how: dict[str, Any] = {"penalty": penalty, "biased": biased and truth.biased}
         scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
         chosen = best_of_each(losses, methods)[:N_BEST]

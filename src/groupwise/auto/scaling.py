@@ -65,6 +65,7 @@ class Scaling:
         """
         step = -(-len(proba) // _ENOUGH)
         logs, target = _log(proba[::step]), target[::step]
+        penalty /= step  # it is that of all lines
         n_classes = logs.shape[1]
         columns = np.broadcast_to(np.eye(n_classes), (len(logs), n_classes, n_classes))
         features = logs[:, :, None]
