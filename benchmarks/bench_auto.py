@@ -40,6 +40,8 @@ from groupwise.methods import get_method
 logger = logging.getLogger("bench_auto")
 
 _FOLDER = "groupwise-auto-"  # what folders of a fit are called
+#: Methods that a million rows can be fitted by without a limit.
+QUICK = {"group-boost", "means-logistic", "naive-boosting", "naive-logistic"}
 
 
 def data(n_rows: int, n_features: int = 20, size: int = 10) -> tuple[Any, Any, Any]:
@@ -229,7 +231,12 @@ def large(report: Report) -> None:
 
 
 def memory(report: Report) -> None:
-    lines = [one_memory(1_000_000, 20, 600.0), one_memory(100_000, 50, 150.0)]
+    lines = [
+        one_memory(1_000_000, 20, 600.0),
+        one_memory(100_000, 50, 150.0),
+        one_memory(1_000_000, 20, None, QUICK),
+        one_memory(100_000, 50, None),
+    ]
     report.add(
         "Memory with two processes",
         lines,
@@ -242,9 +249,11 @@ def memory(report: Report) -> None:
     )
 
 
-def one_memory(n_rows: int, n_features: int, limit: float) -> dict[str, Any]:
+def one_memory(
+    n_rows: int, n_features: int, limit: float | None, methods: set[str] | None = None
+) -> dict[str, Any]:
     table = data(n_rows, n_features)
-    most, board, n_groups = in_new_process(memory_of_fit, table, limit)
+    most, board, n_groups = in_new_process(memory_of_fit, table, limit, methods)
     was_tried = (board["folds"] > 0) | (board["state"] == "failed")
     few = [part[:500] for part in table]
     fixed, _, _ = in_new_process(memory_of_fit, few, 60.0, set(board.loc[was_tried, "method"]))
@@ -264,7 +273,8 @@ def one_memory(n_rows: int, n_features: int, limit: float) -> dict[str, Any]:
     line = {
         "rows": f"{n_rows:,}",
         "features": n_features,
-        "limit s": round(limit),
+        "limit s": "none" if limit is None else round(limit),
+        "methods": "all" if methods is None else ", ".join(sorted(methods)),
         "groups used": f"{n_groups:,}",
         "load": round(os.getloadavg()[0], 1),
         "table": round(size),
@@ -288,7 +298,7 @@ def in_new_process(function: Any, *given: Any) -> Any:
 
 
 def memory_of_fit(
-    table: Any, time_limit: float, methods: set[str] | None = None
+    table: Any, time_limit: float | None, methods: set[str] | None = None
 ) -> tuple[Held, pd.DataFrame, int]:
     """Of all candidates, or of these methods alone."""
     if methods is not None:
