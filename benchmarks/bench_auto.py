@@ -7,31 +7,41 @@ made-up sessions in groups of ten, 20 features; limits are seconds on the clock:
 - ``long``: ten minutes on 500 rows and on a million.
 - ``jobs``: one process against two, in turns, without a limit, on 2,000 rows.
 - ``large``: 100 thousand rows of 50 features within 300 seconds of CPU.
-- ``memory``: the most that a fit holds beside its table, less what it holds for 500 rows (programs,
-  most of it) and what fitting its largest member alone holds.
+- ``memory``: the most that a fit holds beside its table, less what it holds for 500 rows with the
+  same methods (what programs need) and what fitting its largest member alone holds.
 """
 
+import contextlib
 import logging
 import os
+import re
 import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import psutil
 from harness import Report
 
-from groupwise.auto import AutoGroupClassifier
-from groupwise.auto.candidates import Candidate
+from groupwise.auto import AutoGroupClassifier, base
+from groupwise.auto.candidates import Candidate, first_candidates
 from groupwise.auto.kinds import Labels, Problem
-from groupwise.auto.members import Trainer
+from groupwise.auto.members import Trainer, one_thread
 from groupwise.groups import Groups
 from groupwise.methods import get_method
 
 logger = logging.getLogger("bench_auto")
+
+_FOLDER = "groupwise-auto-"  # what folders of a fit are called
+#: Methods that a million rows can be fitted by without a limit.
+QUICK = {"group-boost", "means-logistic", "naive-boosting", "naive-logistic"}
 
 
 def data(n_rows: int, n_features: int = 20, size: int = 10) -> tuple[Any, Any, Any]:
@@ -43,46 +53,94 @@ def data(n_rows: int, n_features: int = 20, size: int = 10) -> tuple[Any, Any, A
     return X, y[groups], groups
 
 
-class Spent:
-    """CPU seconds and the most memory (MiB) of this process and those it starts.
+@dataclass
+class Held:
+    """The most memory, in MiB.
 
-    Memory is what is resident in all of them, shared pages counted once (PSS); both are looked at
-    every so many seconds, so that what a process did since the last look is missed.
+    Attributes
+    ----------
+    own : float
+        Anonymous pages and shared memory, which the system cannot take back.
+    mapped : float
+        These and the pages of tables in files that are mapped, which it can if they are on a disk.
+    files : float
+        The size of these files, mapped or not: where the temporary folder is in memory, so is this.
+    libraries : set of str
+        That were loaded.
+    """
+
+    own: float = 0.0
+    mapped: float = 0.0
+    files: float = 0.0
+    libraries: set[str] = field(default_factory=set)
+
+
+class Spent:
+    """CPU seconds and memory of this process and those it starts, beyond what it holds before.
+
+    Both are looked at every so many seconds, so that what a process did since the last look is
+    missed. A page that several processes share counts once (PSS).
     """
 
     def __init__(self, every: float = 0.5):
         self.every = every
 
     def __enter__(self) -> "Spent":
-        self.cpu, self.most, self._seen = 0.0, 0.0, {}
-        self._start = self._memory()
+        self.cpu, self.most, self._seen = 0.0, Held(), {}
+        self._start = pages_of(os.getpid())[0]
         self._own = time.process_time()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         return self
 
-    def _memory(self) -> float:
-        total = 0
+    def _look(self) -> None:
+        own, tables, folders = -self._start, 0.0, set()
         me = psutil.Process()
         for process in (me, *me.children(recursive=True)):
             try:
-                total += process.memory_full_info().pss
-                if process.pid != os.getpid():
-                    times = process.cpu_times()
-                    self._seen[process.pid] = times.user + times.system
-            except psutil.Error:  # it ended meanwhile
+                pages = pages_of(process.pid)
+                times = process.cpu_times()
+            except (psutil.Error, OSError):  # it ended meanwhile
                 continue
-        return total / 2**20
+            own, tables = own + pages[0], tables + pages[1]
+            self.most.libraries |= pages[2]
+            folders |= pages[3]
+            if process.pid != os.getpid():
+                self._seen[process.pid] = times.user + times.system
+        self.most.own = max(self.most.own, own)
+        self.most.mapped = max(self.most.mapped, own + tables)
+        self.most.files = max(self.most.files, size_of(folders))
 
     def _watch(self) -> None:
         while not self._done.wait(self.every):
-            self.most = max(self.most, self._memory() - self._start)
+            self._look()
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
         self.cpu = time.process_time() - self._own + sum(self._seen.values())
+
+
+def pages_of(process: int) -> tuple[float, float, set[str], set[Path]]:
+    """MiB of a process in no file and in files of tables, its libraries and folders of tables."""
+    parts = Path(f"/proc/{process}/smaps").read_text()
+    whole = Path(f"/proc/{process}/smaps_rollup").read_text()
+    own = re.findall(r"Pss_(?:Anon|Shmem): +(\d+)", whole)
+    tables = [part.partition("Pss:")[2].split(maxsplit=1)[0] for part in parts.split(_FOLDER)[1:]]
+    anonymous, mapped = (sum(map(int, sizes)) / 2**10 for sizes in (own, tables))
+    libraries = set(re.findall(r"/\S+\.so\b\S*", parts))
+    folders = set(map(Path, re.findall(rf"/\S*{_FOLDER}[^/\s]+", parts)))
+    return anonymous, mapped, libraries, folders
+
+
+def size_of(folders: set[Path]) -> float:
+    """MiB of the files that are there."""
+    size = 0
+    for path in (path for folder in folders for path in folder.rglob("*")):
+        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+            size += path.stat().st_size
+    return size / 2**20
 
 
 def limits(report: Report) -> None:
@@ -116,7 +174,7 @@ def one_limit(rows: tuple[Any, Any, Any], limit: float) -> dict[str, Any]:
         "groups used": f"{model.n_groups_used_:,}",
         "estimate": round(model.estimate_.score, 3),
         "load": round(os.getloadavg()[0], 1),
-        "memory MiB": round(spent.most),
+        "memory MiB": round(spent.most.mapped),
     }
     logger.info("%s", line)
     return line
@@ -173,33 +231,61 @@ def large(report: Report) -> None:
 
 
 def memory(report: Report) -> None:
-    lines = [one_memory(1_000_000, 20, 600.0), one_memory(100_000, 50, 150.0)]
+    lines = [
+        one_memory(1_000_000, 20, 600.0),
+        one_memory(100_000, 50, 150.0),
+        one_memory(1_000_000, 20, None, QUICK),
+        one_memory(100_000, 50, None),
+    ]
     report.add(
         "Memory with two processes",
         lines,
-        "MiB; asked: at most three times the table beyond the largest member.",
+        "MiB beside the table that is given; asked: at most three times the table beyond the "
+        "largest member. *Own* are anonymous pages (and shared memory) of all processes, *mapped* "
+        "these and the pages of tables in files that processes map, which the system can drop as "
+        "long as they are on a disk; *files* is what such files took at most. *Of 500 rows* is the "
+        "same for 500 rows and the methods that were tried, *largest member* what fitting it "
+        "alone holds beside the table and its programs. Where the time is too short for all groups "
+        "(on a busy machine sooner), a part of the rows is used: the last column is in units of "
+        "their size.",
     )
 
 
-def one_memory(n_rows: int, n_features: int, limit: float) -> dict[str, Any]:
+def one_memory(
+    n_rows: int, n_features: int, limit: float | None, methods: set[str] | None = None
+) -> dict[str, Any]:
     table = data(n_rows, n_features)
+    most, board, n_groups = in_new_process(memory_of_fit, table, limit, methods)
+    was_tried = (board["folds"] > 0) | (board["state"] == "failed")
     few = [part[:500] for part in table]
-    fixed, _ = in_new_process(memory_of_fit, few, 20.0)
-    most, (members, n_groups) = in_new_process(memory_of_fit, table, limit)
+    fixed, _, _ = in_new_process(memory_of_fit, few, 60.0, set(board.loc[was_tried, "method"]))
     rows = [part[: 10 * n_groups] for part in table]
-    alone = {name: in_new_process(memory_of_member, rows, method)[0] for name, method in members}
+    alone = {
+        f"{line.method} {line.params or ''}".strip(): in_new_process(
+            memory_of_member, rows, line.method, line.params
+        )
+        for line in board[board["state"] == "chosen"].itertuples()
+    }
     largest = max(alone, key=lambda name: alone[name])
     size = table[0].nbytes / 2**20
+    beyond = [each - alone[largest] for each in (most.own - fixed.own, most.mapped - fixed.mapped)]
+    used = size * n_groups / len(np.unique(table[2]))
     line = {
         "rows": f"{n_rows:,}",
         "features": n_features,
-        "limit s": round(limit),
+        "limit s": "none" if limit is None else round(limit),
+        "methods": "all" if methods is None else ", ".join(sorted(methods)),
+        "load": round(os.getloadavg()[0], 1),
         "table": round(size),
-        "groups used": f"{n_groups:,}",
-        "of 500 rows": round(fixed),
-        "in all": round(most),
+        "rows used": round(used),
+        "own": round(most.own),
+        "mapped": round(most.mapped),
+        "files": round(most.files),
+        "of 500 rows": round(fixed.own),
+        "libraries that one of them lacks": len(most.libraries ^ fixed.libraries),
         "largest member": f"{largest} {alone[largest]:.0f}",
-        "beyond, tables": round((most - fixed - alone[largest]) / size, 2),
+        "beyond, tables: own, mapped": " ".join(f"{each / size:.2f}" for each in beyond),
+        "beyond, rows used: own, mapped": " ".join(f"{each / used:.2f}" for each in beyond),
     }
     logger.info("%s", line)
     return line
@@ -211,27 +297,33 @@ def in_new_process(function: Any, *given: Any) -> Any:
         return pool.submit(function, *given).result()
 
 
-def memory_of_fit(table: Any, time_limit: float) -> tuple[float, Any]:
+def memory_of_fit(
+    table: Any, time_limit: float | None, methods: set[str] | None = None
+) -> tuple[Held, pd.DataFrame, int]:
+    """Of all candidates, or of these methods alone."""
+    if methods is not None:
+        base.first_candidates = partial(only, methods)
     X, y, groups = table
-    with Spent(every=0.1) as spent:
+    with Spent(every=0.2) as spent:
         model = AutoGroupClassifier("majority", time_limit=time_limit, n_jobs=2, random_state=0)
         model.fit(X, y, groups=groups)
-    board = model.leaderboard_
-    chosen = board[board["state"] == "chosen"]
-    members = zip(chosen["method"], chosen["params"], strict=True)
-    named = [(f"{name} {params or ''}".strip(), (name, params)) for name, params in members]
-    return spent.most, (named, model.n_groups_used_)
+    return spent.most, model.leaderboard_, model.n_groups_used_
 
 
-def memory_of_member(table: Any, member: tuple[str, dict[str, Any]]) -> tuple[float, None]:
-    """With what its columns need."""
+def only(methods: set[str], *given: Any, **told: Any) -> Any:
+    tiers, not_tried = first_candidates(*given, **told)
+    return [[c for c in tier if c.method.name in methods] for tier in tiers], not_tried
+
+
+def memory_of_member(table: Any, name: str, params: dict[str, Any]) -> float:
+    """With what its columns need, and without its programs."""
     X, y, groups = table
-    name, params = member
     method = get_method("majority", name, n_rows=len(y), n_classes=2)
-    problem = Problem(X, y, Groups(groups), 2)
-    with Spent(every=0.02) as spent:
-        Trainer(Labels("majority"), problem, 0).fit(Candidate(method, params))
-    return spent.most, None
+    rows = Problem(X, y, Groups(groups), 2)
+    for problem in (rows.take(np.arange(500)), rows):  # the first loads what it needs
+        with Spent(every=0.02) as spent, one_thread():
+            Trainer(Labels("majority"), problem, 0).fit(Candidate(method, params))
+    return spent.most.own
 
 
 SECTIONS = {"limits": limits, "long": long, "jobs": jobs, "large": large, "memory": memory}

@@ -254,13 +254,21 @@ def fit_preparation(
         ("categories", _one_column_each(), list(categories)),
         ("texts", "passthrough", list(texts)),
     ]
-    used = [step for step in steps if step[2]]
+    used = [(name, step, _as_slice(columns)) for name, step, columns in steps if columns]
     fitted = ColumnTransformer(used, sparse_threshold=0.0)
     prepared = fitted.fit_transform(X)
     for _, step, _ in (*fitted.transformers, *fitted.transformers_):
         if isinstance(step, Pipeline):  # scikit-learn's name of it: a model file holds no function
             step[0].set_params(strategy="median")
     return fitted, prepared
+
+
+def _as_slice(columns: list[Any]) -> Any:
+    """Positions that follow each other as a slice, which scikit-learn takes no copy of."""
+    first, n_columns = columns[0], len(columns)
+    if isinstance(first, str) or columns != list(range(first, first + n_columns)):
+        return columns
+    return slice(first, first + n_columns)
 
 
 def prepare(X: Prepared, categories: Columns, preparation: ColumnTransformer | None) -> Prepared:

@@ -84,7 +84,8 @@ class FoldTables:
 
     def make(self, fold: int) -> None:
         """Have the rows of a fold in their file; what is to be learned, its training rows tell."""
-        _keep(self.path(fold), partial(self._rows, fold))
+        path = self.path(fold)
+        _keep(path, partial(self._rows, fold), path.with_name(f"{path.name}.lock"))
 
     def _rows(self, fold: int) -> tuple[Rows, Rows, tuple[int, ...]]:
         train, test = self.splits[fold]
@@ -119,7 +120,8 @@ class FoldTables:
             tables = tuple(prepare(part.X, part.categories, None) for part in parts)
             return ReadyRows(parts, tables, None)
         path = self._path_prepared(fold)
-        _keep(path, partial(_prepared, parts, estimator))
+        # one fold at a time: it takes copies of the table
+        _keep(path, partial(_prepared, parts, estimator), self.folder / "prepared.lock")
         preparation, *tables = _load(path)
         parts = tuple(replace(part, X=X) for part, X in zip(parts, tables, strict=True))
         return ReadyRows(parts, tuple(tables), preparation)
@@ -154,9 +156,9 @@ def _mapped(problem: Problem, folder: Path) -> FoldTables:
     return FoldTables(replace(problem, X=_load(folder / _ROWS)), splits, folder)
 
 
-def _keep(path: Path, make: Callable[[], Any]) -> None:
+def _keep(path: Path, make: Callable[[], Any], lock: Path) -> None:
     """Have a file made, unless another process has made it meanwhile."""
-    with locked(path.with_name(f"{path.name}.lock")):
+    with locked(lock):
         if not path.exists():
             with atomic_write(path, sync=False) as part:
                 joblib.dump(make(), part)

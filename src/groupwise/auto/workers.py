@@ -22,6 +22,7 @@ from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
 __all__ = ["Workers", "affordable_rows"]
 
 _LOOK = 0.01  # seconds between looks at the processes
+_SHORT = 1.0  # CPU seconds of a fit that takes no longer than the start of a process
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
 _HUGE = 10  # a group of more than this part of a sample's rows is taken last
@@ -78,6 +79,7 @@ class Workers:
         joblib.dump((kind, tables, seed, *where, modules), self._starter.job)
         self._processes: list[Process] = []
         self._given_up: dict[Path, str] = {}  # what was to be left, and why it was not
+        self._helped = 0.0  # CPU seconds of the last fit in this process
         self._deadline = deadline
         self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
         self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
@@ -199,13 +201,18 @@ class Workers:
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
     def _help_at_the_start(self, waiting: list[Task]) -> bool:
-        """Run a baseline here as long as no process has begun one: a start takes seconds."""
+        """Run a baseline here as long as no process has begun one: a start takes seconds.
+
+        One that takes longer is the last, as processes that are ready meanwhile wait for its end.
+        """
         if any(process.doing is not None for process in self._processes):
             self._here.close()
             return False
-        if not waiting or not waiting[0][0].candidate.is_baseline:
+        if self._helped > _SHORT or not waiting or not waiting[0][0].candidate.is_baseline:
             return False
+        started = time.process_time()  # other work makes a start as slow
         self._here.run([waiting.pop(0)])
+        self._helped = time.process_time() - started
         return True
 
     def _enough_for(self, waiting: Sequence[Any]) -> list[Process]:

@@ -354,7 +354,7 @@ def print_score(
         console.print(f"worst:       {', '.join(worst)}")
 
 
-def _board_rows(board: pd.DataFrame) -> list[list[str]]:
+def _board_rows(board: pd.DataFrame, with_memory: bool) -> list[list[str]]:
     """A leaderboard as text, cell by cell."""
     rows = []
     for position, (name, line) in enumerate(board.iterrows()):
@@ -369,7 +369,7 @@ def _board_rows(board: pd.DataFrame) -> list[list[str]]:
                 f"{line['score']:.3f} ({line['low']:.3f}, {line['high']:.3f})",
                 paired if position else "",
                 f"{line['seconds_fit'] + line['seconds_search']:.1f}",
-                f"{line['memory_mib']:.0f}",
+                *([f"{line['memory_mib']:.0f}"] if with_memory else []),
             ]
         )
     return rows
@@ -378,8 +378,10 @@ def _board_rows(board: pd.DataFrame) -> list[list[str]]:
 def print_board(console: Console, result: Result) -> pd.DataFrame:
     """The leaderboard, and what was left out."""
     board = leaderboard(result)
-    columns = ["method", "score (95 %)", "to the best (95 %)", "s", "MiB"]
-    table = Console.table(result.about.supervision.score_name, columns, _board_rows(board))
+    with_memory = bool((board["memory_mib"] > 0).any())  # the automatic choice measures none
+    columns = ["method", "score (95 %)", "to the best (95 %)", "s"] + ["MiB"] * with_memory
+    rows = _board_rows(board, with_memory)
+    table = Console.table(result.about.supervision.score_name, columns, rows)
     table.columns[0].no_wrap = True
     console.print(table)
     simplest = result.baseline()

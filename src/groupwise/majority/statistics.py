@@ -103,11 +103,24 @@ def summarise(X: Rows, groups: Groups, statistics: tuple[str, ...]) -> NDArray[A
     rows = dense(X)
     parts = []
     for statistic in statistics:
-        if statistic == "std":
-            centred = rows - groups.spread(groups.mean(rows))
-            parts.append(np.sqrt(groups.mean(centred**2)))
-        elif statistic == "min":
-            parts.append(-groups.max(-rows))
-        else:
-            parts.append(getattr(groups, statistic)(rows))
+        if statistic == "mean":
+            parts.append(groups.mean(rows))
+        else:  # a column at a time: at once they would be copies of the table
+            of_column = _OF_COLUMN[statistic]
+            parts.append(np.column_stack([of_column(column, groups) for column in rows.T]))
     return np.hstack(parts)
+
+
+def _std(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    return np.sqrt(groups.mean((column - groups.spread(groups.mean(column))) ** 2))
+
+
+def _min(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    return -groups.max(-column)
+
+
+def _max(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
+    return groups.max(column)
+
+
+_OF_COLUMN = {"std": _std, "min": _min, "max": _max}
