@@ -214,8 +214,9 @@ def test_of_survival_times_the_best_is_taken(tmp_path):
     time = rng.exponential(np.exp(-3 * mean[:, 0])) * np.where(rng.uniform(size=60) < 0.3, -1, 1)
     model = AutoGroupRegressor("time", cv=3, random_state=0).fit(X, time[groups], groups=groups)
     board = model.leaderboard_
-    assert {"means-cox", "group-boost"} == set(board["method"]) and len(board) == 6
-    assert board["state"].tolist() == ["chosen", *["finished"] * 5]
+    others = board[board["method"] != "network"]  # which takes part where torch is installed
+    assert {"means-cox", "group-boost"} == set(others["method"]) and len(others) == 6
+    assert board["state"].tolist() == ["chosen", *["finished"] * (len(board) - 1)]
     assert [member.name for member in model.members_] == [
         Candidate(get_method("survival", board["method"][0], n_rows=0, n_classes=0),
                   board["params"][0]).name
