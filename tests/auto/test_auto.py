@@ -11,6 +11,7 @@ from groupwise.auto.scaling import mean_interval
 from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups
 from groupwise.io import load_model, save_model
 from groupwise.methods import Method, get_method
 from groupwise.metrics import concordance
@@ -93,12 +94,15 @@ def test_all_failing_is_an_error_that_names_them(data, monkeypatch):
 def test_the_estimate_is_of_the_members_that_were_fitted_in_time(data, kind, monkeypatch):
     """All but one came too late: model and estimate are those of a race of that one."""
     y = data.y if kind in ("majority", "presence", "grade") else np.asarray(data.y_row)
+    if kind == "proportions":
+        y = np.arange(len(y)) % 2  # says nothing: nobody is far behind
     tiers, _ = cheap(kind)
     refit = InProcess.refit
 
     def only_the_last(self, entries):
         found = refit(self, entries)
         names = [entry.candidate.name for entry in entries]
+        assert len(names) > 1 or kind == "measure"
         return [m if n == max(names) else None for m, n in zip(found, names, strict=True)]
 
     with monkeypatch.context() as patch:
@@ -165,6 +169,19 @@ def test_other_kinds(data, kind, cheap_candidates, tmp_path):
             again.predictions(data.X, data.groups).proba_group, found.proba_group
         )
         pd.testing.assert_frame_equal(again.leaderboard_, model.leaderboard_)
+
+
+def test_members_of_a_model_file_without_weights_are_equal(data, cheap_candidates, tmp_path):
+    """As they were before proportions had weights."""
+    y = np.arange(len(data.X)) % 2  # says nothing: nobody is far behind
+    model = AutoGroupClassifier("proportions", random_state=0).fit(data.X, y, groups=data.groups)
+    members = [m.predictions(data.X, Groups(data.groups)) for m in model.members_]
+    assert len(members) > 1
+    del vars(model._ensemble)["weights"]
+    found = load_model(save_model(model, tmp_path / "m")).predictions(data.X, data.groups)
+    np.testing.assert_allclose(found.proba_row, np.mean([m.proba_row for m in members], axis=0))
+    shares = np.mean([m.proba_group for m in members], axis=0)
+    np.testing.assert_allclose(found.proba_group, model._ensemble.last.apply(shares))
 
 
 @pytest.mark.parametrize("kind", ["majority", "proportions", "measure"])

@@ -124,6 +124,19 @@ def test_shares_leave_out_who_is_clearly_behind():
     assert count_loss(good, truth).mean() < count_loss(constant, truth).mean()
 
 
+def test_shares_weigh_by_the_likelihood_of_counts():
+    """By hand: two groups of one row; each counts as half a group."""
+    truth = Truth(two_columns(np.array([1.0, 0.0])), Groups([0, 1]), np.arange(2), 2)
+    rows = [two_columns(np.array(p)) for p in ([0.8, 0.2], [0.5, 0.5])]
+    answers = [{"proba_row": p, "proba_group": p} for p in rows]
+    found = ShareAverage.fit(answers, truth, ["a", "b"])
+    np.testing.assert_allclose(found.weights, [0.8 / 1.3, 0.5 / 1.3])
+    said = found.combine([answers[m] for m in found.chosen], truth.groups)
+    np.testing.assert_allclose(said["proba_row"], (0.8 * rows[0] + 0.5 * rows[1]) / 1.3)
+    shares = found.last.apply(said["proba_row"])
+    np.testing.assert_allclose(said["proba_group"], shares)
+
+
 def test_the_loss_of_a_count_by_hand():
     truth = Truth(np.array([[0.5, 0.5]] * 2), Groups([0, 0]), np.zeros(1, np.intp), 2)
     answer = {"proba_row": two_columns(np.array([0.8, 0.3]))}

@@ -106,13 +106,13 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     Majority and presence: every candidate's group probabilities are scaled on held-out groups
     (Platt; of three classes and more by one temperature), the five with the least log-loss are
     averaged, and the average is scaled again, cautiously. With fewer than 60 groups all take part,
-    with weights by what they say of held-out groups. Proportions: the mean of the best three by the
-    likelihood of held-out counts, without those that are clearly behind the best. Measures: the
-    average of the best five, decided for the measure, unless one member's own decision is better by
-    a standard error. Transfer: the best five, with weights by what they say of held-out rows of the
-    target.
+    with weights by what they say of held-out groups. Proportions: the five with the likeliest
+    held-out counts, with weights by that likelihood. Measures: the average of the best five,
+    decided for the measure, unless one member's own decision is better by two standard errors.
+    Transfer: the best five, with weights by what they say of held-out rows of the target.
 
-    Answers about rows are the mean over the members whose rows mean something.
+    Answers about rows have the same weights; for majority, presence and grade they are the mean
+    over the members whose rows mean something.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from groupwise.auto.scaling import Scaling, cross_fitted, is_worse, log_loss
 from groupwise.groups import Groups
@@ -21,7 +22,7 @@ from groupwise.losses.poisson_binomial import PoissonBinomial
 __all__ = [
     "FEW_GROUPS",
     "N_BEST",
-    "N_BEST_SHARES",
+    "N_BEST_NUMBERS",
     "ROW_PENALTY",
     "Answer",
     "GroupAverage",
@@ -40,9 +41,9 @@ Answer = dict[str, NDArray[Any]]
 
 #: Below so many groups a choice between members is mostly luck: all take part, with weights.
 FEW_GROUPS = 60
-#: So many members are averaged; of shares and numbers so many.
+#: So many members are averaged; of numbers so many.
 N_BEST = 5
-N_BEST_SHARES = 3
+N_BEST_NUMBERS = 3
 # How many groups' worth of evidence it takes to move a member's scaling, and the average's: the
 # members differ in what they call a probability, their average is nearly right already, if a little
 # unsure of itself. Averages of shares have no such fault.
@@ -53,6 +54,11 @@ _SHARE_PENALTY = 10.0
 ROW_PENALTY = 10.0
 # Groups' or rows' worth of belief that members of a weighted average are equally good.
 _EQUALLY_GOOD = 5.0
+# A held-out group's counts speak for or against members of shares like half a group: members that
+# learned from the same groups err together.
+_SHARE_EVIDENCE = 0.5
+# Members of shares with less weight are left out: they would be fitted and asked for nothing.
+_LEAST_WEIGHT = 0.01
 # Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
 _ROW_EDGE = 0.01
 
@@ -128,10 +134,6 @@ def log_odds(proba: NDArray[Any]) -> NDArray[Any]:
     """Scores from probabilities: of two classes log-odds, of more logarithms."""
     logs = np.log(np.maximum(proba, np.finfo(float).tiny))
     return logs[:, 1] - logs[:, 0] if proba.shape[1] == 2 else logs
-
-
-def _mean(answers: Sequence[Answer], name: str) -> NDArray[Any]:
-    return np.mean([answer[name] for answer in answers], axis=0)
 
 
 def _equal(n_members: int) -> NDArray[np.float64]:
@@ -250,35 +252,52 @@ def count_loss(answer: Answer, truth: Truth) -> NDArray[Any]:
 
 def _good_ones(losses: Sequence[NDArray[Any]], methods: Sequence[str]) -> list[int]:
     """The best three methods, without those that are clearly behind the best."""
-    order = best_of_each([float(np.nanmean(loss)) for loss in losses], methods)[:N_BEST_SHARES]
+    order = best_of_each([float(np.nanmean(loss)) for loss in losses], methods)[:N_BEST_NUMBERS]
     return [m for m in order if not is_worse(losses[m], losses[order[0]], errors=2.0)]
 
 
 @dataclass(frozen=True)
 class ShareAverage:
-    """The mean shares of the best few by the likelihood of the counts, with one temperature.
+    r"""The weighed mean of the five with the likeliest counts; shares with one temperature.
+
+    .. math:: w_m \propto \prod_g P_m(\text{counts of } g)^{1/2}
+
+    over held-out groups g: the pseudo-BMA weights of Yao, Vehtari, Simpson and Gelman (2018),
+    tempered. Who is clearly behind has hardly any weight, and is left out below one in a hundred.
 
     Attributes
     ----------
     chosen : list of int
     last : Scaling
         Of the mean shares; no bias.
+    weights : ndarray of shape (n_chosen,) or None
+        ``None``: equal, in an older model file.
     """
 
     chosen: list[int]
     last: Scaling
+    weights: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]) -> "ShareAverage":
-        """Choose and average."""
-        chosen = _good_ones([count_loss(answer, truth) for answer in answers], methods)
-        average = _mean([answers[m] for m in chosen], "proba_group")
+        """Choose, weigh and average."""
+        losses = np.array([count_loss(answer, truth).sum() for answer in answers])
+        best = best_of_each(losses.tolist(), methods)[:N_BEST]
+        weights = softmax(-_SHARE_EVIDENCE * losses[best])
+        weights = weights[weights >= _LEAST_WEIGHT]  # the first: they are in order
+        chosen, weights = best[: len(weights)], weights / weights.sum()
+        average = _weighted([answers[m]["proba_group"] for m in chosen], weights)
         last = Scaling.fit(average, truth.y_group, penalty=_SHARE_PENALTY, biased=False)
-        return cls(chosen, last)
+        return cls(chosen, last, weights)
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
         """The ensemble's answer from those of the members chosen."""
-        return {"proba_group": self.last.apply(_mean(answers, "proba_group"))}
+        weights = _equal(len(answers)) if self.weights is None else self.weights
+        mean = {
+            name: _weighted([answer[name] for answer in answers], weights)
+            for name in ("proba_group", "proba_row")
+        }
+        return mean | {"proba_group": self.last.apply(mean["proba_group"])}
 
 
 @dataclass(frozen=True)
@@ -301,7 +320,7 @@ class NumberAverage:
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
         """The ensemble's answer from those of the members chosen."""
-        return {"y_group": _mean(answers, "y_group")}
+        return {"y_group": np.mean([answer["y_group"] for answer in answers], axis=0)}
 
 
 @dataclass(frozen=True)

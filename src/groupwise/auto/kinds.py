@@ -14,7 +14,7 @@ from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
     FEW_GROUPS,
     N_BEST,
-    N_BEST_SHARES,
+    N_BEST_NUMBERS,
     Answer,
     GroupAverage,
     NumberAverage,
@@ -266,9 +266,6 @@ class Shares(Kind):
     keeps: ClassVar[tuple[str, ...]] = ("proba_group", "proba_row")
     score_name: ClassVar[str] = "1 - mean error of the groups' shares"
 
-    def n_averaged(self, n_groups: int) -> int | None:
-        return N_BEST_SHARES
-
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return count_loss(answer, truth)
 
@@ -394,7 +391,7 @@ class Numbers(Kind):
         return answer["y_group"]
 
     def n_averaged(self, n_groups: int) -> int | None:
-        return N_BEST_SHARES
+        return N_BEST_NUMBERS
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return (answer["y_group"] - truth.y_group) ** 2
