@@ -9,8 +9,9 @@ Fixed before it ran: three outer folds (seed 0), groups stratified by label, of 
 its defaults is fitted to the outer training groups as well and asked about the same test groups:
 the best of them in hindsight is what the choice is held against. ``python benchmarks/auto.py few``
 has 40 groups to learn from, drawn once (seed 0; four of each class at least), and all others to be
-judged on. ``python benchmarks/auto.py others`` does the same, once each, for shares (row error),
-measures and transfer, against the method that the table of methods prefers.
+judged on. ``python benchmarks/auto.py shares`` draws groups of ten rows with known counts twelve
+times and asks about the rows of new groups. Measures, transfer and other methods and libraries, all
+within a minute per fit, are the arena's.
 """
 
 import json
@@ -18,12 +19,13 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from harness import RESULTS, Report
+from harness import RESULTS, Report, add_lines, read_lines
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
@@ -35,13 +37,15 @@ from groupwise.auto.kinds import Labels, Problem
 from groupwise.auto.members import Trainer
 from groupwise.datasets import GroupedData, load_mil, load_uci, load_wisdm, make_sessions
 from groupwise.datasets.aggregates import load_ionosphere, make_aggregates
-from groupwise.datasets.transfer import load_mushroom_task, make_shifted_domains
-from groupwise.datasets.users import load_spam_inboxes, make_users
 from groupwise.methods import methods_for
 from groupwise.model_selection import WholeGroupKFold, split_whole_groups
 
 FOLDS = RESULTS / "auto_folds.jsonl"
 FEW = RESULTS / "auto_few.jsonl"
+SHARES = RESULTS / "auto_shares.jsonl"
+SHARE_SETS = ("breast cancer", "ionosphere")
+SINGLE_SHARES = ("manifold", "kernel-counts", "linear-counts")
+N_DRAWS = 12
 N_FEW = 40
 PRESENCE = (
     "musk1", "elephant", "fox", "tiger", "mutagenesis2", "corel_african", "corel_dogs",
@@ -172,79 +176,45 @@ def singles(
     return dict(each())
 
 
-def other_sets() -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
-    """Name, kind, data and what the estimators are told."""
-    for name, rows in (("breast cancer", load_breast_cancer()), ("ionosphere", load_ionosphere())):
-        X, y = (rows.data, rows.target) if name == "breast cancer" else (rows.X, rows.y)
-        yield name, "proportions", make_aggregates(X, y, size=10, random_state=0), {}
-    yield "users, f1", "measure", make_users(60, n_rows=40, random_state=0), {"measure": "f1"}
-    shifted = make_shifted_domains(random_state=0)
-    yield "shifted domains", "transfer", shifted, {"target_domain": "target"}
-    yield "mushroom", "transfer", load_mushroom_task(), {"target_domain": "target"}
-    yield "spam inboxes, f1", "measure", _dense(load_spam_inboxes("b")), {"measure": "f1"}
-
-
-def _dense(data: GroupedData) -> GroupedData:
-    """The hundred commonest words."""
-    common = np.argsort(-np.asarray(data.X.sum(axis=0)).ravel())[:100]
-    return GroupedData(data.X[:, np.sort(common)].toarray(), data.y, data.groups, data.y_row)
-
-
-def other(name: str, kind: str, data: Any, fixed: dict[str, Any]) -> dict[str, Any]:
-    """Two thirds of the groups (of transfer: of the target's rows) to learn from."""
-    if kind == "transfer":
-        domains = np.asarray(data.domains)
-        rng, target = np.random.RandomState(0), np.flatnonzero(domains == "target")
-        test = np.sort(rng.permutation(target)[: len(target) // 3])
-        train = np.setdiff1d(np.arange(len(domains)), test)
-        ids, asked = {"domains": domains[train]}, {"domains": domains[test]}
-    else:
-        groups = np.asarray(data.groups)
-        split = WholeGroupKFold(3, stratify=False, random_state=0).split(groups, None, groups)
-        train, test = next(iter(split))
-        ids, asked = {"groups": groups[train]}, {"groups": groups[test]}
-    y = data.y.iloc if isinstance(data.y, pd.DataFrame) else np.asarray(data.y)
-    method = methods_for(kind)[0]
-    models = {
-        "auto": AutoGroupClassifier(kind, random_state=0, **fixed),
-        method.name: method.build(fixed, {}, 0),
-    }
-    line: dict[str, Any] = {"set": name, "kind": kind}
-    X = data.X
-    if kind == "proportions":
-        X = StandardScaler().fit(X[train]).transform(X)
-    for label, model in zip(("auto", "preferred"), models.values(), strict=True):
-        cpu = time.process_time()
+def shares_of(draw: int, name: str) -> dict[str, Any]:
+    """Two thirds of the groups of ten rows to learn from; errors of the others' rows."""
+    rows = load_breast_cancer() if name == "breast cancer" else load_ionosphere()
+    X, y_row = (rows.data, rows.target) if name == "breast cancer" else (rows.X, rows.y)
+    data = make_aggregates(X, y_row, size=10, random_state=draw)
+    groups = np.asarray(data.groups)
+    folds = WholeGroupKFold(3, stratify=False, random_state=draw).split(groups, None, groups)
+    train, test = list(folds)[draw % 3]
+    X = StandardScaler().fit(data.X[train]).transform(data.X)
+    models: dict[str, Any] = {"auto": AutoGroupClassifier("proportions", random_state=0)}
+    for method in methods_for("proportions"):
+        if method.name in SINGLE_SHARES:
+            models[method.name] = method.build({}, {}, 0)
+    line: dict[str, Any] = {"set": name, "draw": draw}
+    for label, model in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(X[train], y[train], **ids)
-        line[f"{'auto' if label == 'auto' else 'preferred'} cpu s"] = round(
-            time.process_time() - cpu, 1
-        )
-        if kind == "proportions":
-            found = float(np.mean(model.predict(X[test]) != np.asarray(data.y_row)[test]))
-        else:
-            found = model.score(X[test], y[test], **asked)
-        line[label] = round(found, 4)
-    line["preferred is"] = method.name
-    auto = models["auto"]
-    line["estimate"] = [round(v, 3) for v in vars(auto.estimate_).values()]
-    line["chosen"] = ", ".join(member.name for member in auto.members_)
+            model.fit(X[train], data.y.iloc[train], groups=groups[train])
+            said = model.predict(X[test], groups[test])
+        line[label] = float(np.mean(said != np.asarray(data.y_row)[test]))
     return line
 
 
-def others() -> None:
-    """Write each set's line as it comes."""
-    path = RESULTS / "auto_others.jsonl"
-    done = (
-        {json.loads(line)["set"] for line in path.read_text().splitlines()} if path.exists() else ()
-    )
-    for name, kind, data, fixed in other_sets():
-        if name not in done:
-            line = other(name, kind, data, fixed)
-            with path.open("a") as stream:
-                stream.write(json.dumps(line) + "\n")
-            print(json.dumps(line), flush=True)
+def shares() -> None:
+    """Write each draw's line as it comes."""
+    done = {(line["set"], line["draw"]) for line in read_lines(SHARES)}
+    todo = [case for case in product(range(N_DRAWS), SHARE_SETS) if case[::-1] not in done]
+    add_lines(SHARES, todo, lambda case: shares_of(*case))
+
+
+def share_lines(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Mean errors with their standard errors over draws."""
+    for name in SHARE_SETS:
+        found = [line for line in lines if line["set"] == name]
+        row: dict[str, Any] = {"set": name, "draws": len(found)}
+        for label in ("auto", *SINGLE_SHARES):
+            error = np.array([line[label] for line in found])
+            row[label] = f"{error.mean():.4f} ({error.std(ddof=1) / len(error) ** 0.5:.4f})"
+        yield row
 
 
 def finished(path: Path = FOLDS) -> list[dict[str, Any]]:
@@ -351,13 +321,10 @@ def table() -> None:
     few = [line_of(fold["set"], [fold]) for fold in finished(FEW)]
     if few:
         report.add("The same with 40 groups to learn from", [*few, mean_line(few)], "")
-    path = RESULTS / "auto_others.jsonl"
-    if path.exists():
-        more = [json.loads(line) for line in path.read_text().splitlines()]
-        note = (
-            "Shares: share of test rows predicted wrong. Others: the score, the larger the better."
-        )
-        report.add("Shares, measures, transfer", more, note)
+    drawn = read_lines(SHARES)
+    if drawn:
+        note = "Share of new rows predicted wrong, with its standard error over draws."
+        report.add("Shares: groups of ten rows", list(share_lines(drawn)), note)
     print(pd.DataFrame(lines).to_string())
 
 
@@ -365,8 +332,8 @@ if __name__ == "__main__":
     asked = sys.argv[1:]
     if asked == ["table"]:
         table()
-    elif asked == ["others"]:
-        others()
+    elif asked == ["shares"]:
+        shares()
     elif asked == ["few"]:
         for each in (*PRESENCE[:12], *SESSIONS[:3]):
             keep(FEW, each, None)
