@@ -21,6 +21,7 @@ from groupwise.nets.packed import Packed
 from groupwise.nets.passes import standardise
 from groupwise.nets.steps import one_cycle, train_step
 from groupwise.nets.torch_answers import scores_on
+from groupwise.proportions import MLPAOCClassifier
 
 PLAIN = {"device": "cpu", "random_state": 0, "dropout": 0.0, "n_members": 1}
 
@@ -202,6 +203,82 @@ def test_a_continued_training_gives_the_same_model_to_the_last_bit(bags, setting
         model.set_params(epochs=30).fit(X, y, groups=groups)
 
 
+def test_a_checkpoint_knows_its_rows_and_weights(bags, tmp_path):
+    X, y, groups = bags
+    small = PLAIN | {"encoder": (4,), "epochs": 3}
+    model = GroupNetClassifier(checkpoint=str(tmp_path / "state.npz"), **small)
+    model.fit(X, y, groups=groups)
+    model.fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="data, settings or seed differ"):
+        model.fit(X + X[:, ::-1] ** 2, y, groups=groups)
+    with pytest.raises(ValueError, match="data, settings or seed differ"):
+        model.fit(X, y, groups=groups, sample_weight=1.0 + (X[:, 0] > 0))
+
+
+def test_a_training_that_stopped_by_itself_is_not_gone_on_with(bags, tmp_path):
+    X, y, groups = bags
+    model = GroupNetClassifier(
+        encoder=(8,), epochs=60, early_stopping=True, n_iter_no_change=1, learning_rate=0.1,
+        random_state=0, device="cpu", n_members=2, checkpoint=str(tmp_path / "state.npz"),
+    )  # fmt: skip
+    once = model.fit(X, y, groups=groups).history_
+    assert len(once["train"]) < 60
+    assert model.fit(X, y, groups=groups).history_ == once
+
+
+def test_files_that_are_no_checkpoint_are_refused(bags, tmp_path):
+    X, y, groups = bags
+    path = tmp_path / "state.npz"
+    model = GroupNetClassifier(checkpoint=str(path), epochs=2, **PLAIN)
+    for write in (
+        lambda: path.write_bytes(b"nothing of the kind"),
+        lambda: path.write_bytes(b""),
+        lambda: np.savez(path, other=np.ones(2)),
+        lambda: path.write_bytes(path.read_bytes()[:50]),
+    ):
+        write()
+        with pytest.raises(ValueError, match=r"state.npz is no checkpoint of a training; remove"):
+            model.fit(X, y, groups=groups)
+    model.set_params(checkpoint=str(tmp_path / "missing" / "state.npz"))
+    seen = []
+    with pytest.raises(FileNotFoundError, match="has no folder to lie in"):
+        model.fit(X, y, groups=groups, callbacks=[seen.append])
+    assert not seen
+
+
+def test_folds_of_several_trainings_have_no_checkpoint(bags, tmp_path):
+    X, y, groups = bags
+    model = GroupNetClassifier(checkpoint=str(tmp_path / "state.npz"), epochs=2, **PLAIN)
+    with pytest.raises(ValueError, match="3 folds take several, 2 at a time"):
+        fit_folds(model, X, y, groups=groups, cv=3, networks_at_once=2)
+    assert len(fit_folds(model, X, y, groups=groups, cv=3)) == 3
+
+
+def test_a_training_that_diverges_says_so(bags):
+    X, _, groups = bags
+    y = Groups(groups).spread(Groups(groups).mean(X[:, 0]))
+    model = GroupNetRegressor(learning_rate=1e30, epochs=5, **PLAIN)
+    with pytest.raises(ValueError, match=r"diverged in epoch 2, its loss is nan: lower learning_"):
+        model.fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("device", ["nowhere", "meta", "cuda:99"])
+def test_devices_that_are_not_there_are_refused(bags, device):
+    X, y, groups = bags
+    for model in (GroupNetClassifier(device=device), MLPAOCClassifier(device=device)):
+        with pytest.raises(ValueError, match=f"device '{device}' cannot be used here; torch says"):
+            model.fit(X, y, groups=groups)
+
+
+def test_an_encoder_stays_as_it_was_given(bags):
+    X, y, groups = bags
+    encoder = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    GroupNetClassifier(encoder=encoder, epochs=2, **PLAIN).fit(X, y, groups=groups)
+    assert all(part.training for part in encoder.modules())
+    assert all(torch.equal(before[name], value) for name, value in encoder.state_dict().items())
+
+
 def test_the_same_seed_gives_the_same_model_and_leaves_the_generators_alone(bags):
     X, y, groups = bags
     model = GroupNetClassifier(encoder=(8,), epochs=5, n_members=2, batch_groups=9, device="cpu",
@@ -236,6 +313,15 @@ def test_gradients_are_clipped_for_each_member():
         moved = [(p.detach() - b) for p, b in zip(net.parameters(), before, strict=True)]
         length = torch.sqrt(sum(m.square().sum() for m in moved))
         assert length <= 0.1 * np.sqrt(2) * 1.001
+
+
+def test_a_frozen_encoder_does_not_hinder_clipping(bags):
+    X, y, groups = bags
+    frozen = nn.Linear(4, 3).requires_grad_(False)
+    model = GroupNetClassifier(encoder=frozen, epochs=2, max_norm=0.1, **PLAIN)
+    model.fit(X, y, groups=groups)
+    (found,) = model.ensemble_.network.encoders
+    assert torch.equal(found.weight, frozen.weight)
 
 
 def test_the_rate_rises_and_falls():

@@ -72,7 +72,7 @@ class Prepared:
 class GroupNetMixin(GroupMixin):
     """Networks on a group loss: everything but what ``y`` means.
 
-    A subclass writes :meth:`_prepare` and :meth:`_resolve_loss`.
+    A subclass writes :meth:`_targets` and :meth:`_resolve_loss`.
     """
 
     __metadata_request__fit = {"X_unlabeled": True}  # noqa: RUF012

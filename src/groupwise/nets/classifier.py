@@ -220,8 +220,8 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
         self, X: Any, y: ArrayLike, groups: Ids, sample_weight: ArrayLike | None, loss: GroupLoss
     ) -> GroupTargets:
         data = check_class_targets(self, X, y, groups, sample_weight, loss)
-        # what the loss cannot take it says now, in words, whatever the network makes of it
-        data.with_weight().bind(loss) if self.pooling is None else None
+        if self.pooling is None:
+            data.with_weight().bind(loss)  # what the loss cannot take it says now
         return data
 
     def fit(
