@@ -151,7 +151,7 @@ class InContextClassifier(BaseGroupClassifier):
         X_unlabeled : {array-like, sparse matrix, DataFrame}, default=None
             Rows of further groups, of which nothing is known; they are part of the context.
         groups_unlabeled : array-like, default=None
-            Their ids, apart from those of ``groups``.
+            Their ids, apart from those of ``groups``. ``None``: each row is a group.
 
         Returns
         -------

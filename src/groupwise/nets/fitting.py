@@ -17,11 +17,12 @@ from groupwise.nets.batches import GroupRows
 from groupwise.nets.losses import GroupMean, PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
+from groupwise.nets.packed import choose_device
 from groupwise.nets.piecewise import PiecewiseLinear
 from groupwise.nets.rows import is_raw, moments
 from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
-from groupwise.nets.training import choose_device, train
+from groupwise.nets.training import train
 
 try:
     import torch

@@ -16,8 +16,7 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
         "MLPAOCClassifier needs torch to fit: the extra groupwise[torch] brings it"
     ) from error
 
-from groupwise.nets.packed import to_device
-from groupwise.nets.training import choose_device
+from groupwise.nets.packed import choose_device, to_device
 
 __all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 

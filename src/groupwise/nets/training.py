@@ -27,7 +27,7 @@ try:
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
-__all__ = ["choose_device", "train"]
+__all__ = ["train"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,19 +36,6 @@ _CHECKPOINTS = 20  # written in the course of a training
 
 
 Callback = Callable[[NetProgress], Any]
-
-
-def choose_device(device: str | None) -> str:
-    """The device by its name, tried; ``None``: a GPU if there is one."""
-    if device is None:
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        name = str(torch.device(device))
-        torch.ones(1, device=name).item()
-    except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:
-        reason = str(error).splitlines()[0].partition(". ")[0]
-        raise ValueError(f"device {device!r} cannot be used here; torch says: {reason}") from error
-    return name
 
 
 class _Run:
