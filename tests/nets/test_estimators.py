@@ -284,7 +284,7 @@ def test_model_files_hold_arrays_and_answer_without_torch(bags, tmp_path, monkey
     wanted = model.predictions(X, groups)
     save_model(model, tmp_path / "net.skops")
     own = GroupNetClassifier(**SMALL | {"encoder": nn.Identity()}).fit(X, y, groups=groups)
-    with pytest.raises(ModelFileError):
+    with pytest.raises(ModelFileError, match="such as a torch module"):
         save_model(own, tmp_path / "own.skops")
     without_torch(monkeypatch)
     found = load_model(tmp_path / "net.skops").predictions(X, groups)

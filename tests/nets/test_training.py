@@ -13,7 +13,7 @@ from torch import nn
 from groupwise import Groups
 from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
 from groupwise.nets import batches as batches_module
-from groupwise.nets.batches import GroupRows, resident, streamed
+from groupwise.nets.batches import GroupRows, ResidentRows, StreamedRows
 from groupwise.nets.losses import SessionSoftmax
 from groupwise.nets.mean_outputs import _MeanOutputs, initial_layers
 from groupwise.nets.network import GroupNet
@@ -357,16 +357,16 @@ def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
     scattered = GroupRows(X[shuffled], Groups(ids[shuffled]))
     by_size = GroupRows(X, groups)
     wanted = {}
-    for batch in resident(by_size, "cpu", torch.float32, None, None).batches(parts):
+    for batch in ResidentRows(by_size, "cpu", torch.float32, None, None).batches(parts):
         sizes = batch.packed.counts.tolist()
         wanted |= zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True)
     monkeypatch.setattr(batches_module, "_MUCH", 1)  # so that threads read pieces
     monkeypatch.setattr(batches_module, "_PIECE", 64)
     some = 40 * X.shape[1] * X.itemsize
     for source in (
-        streamed(by_size, "cpu", torch.float32, None, None),
-        streamed(by_size, "cpu", torch.float32, None, None, keep=some),
-        streamed(by_size, "cpu", torch.float32, None, None, keep=10**9),
+        StreamedRows(by_size, "cpu", torch.float32, None, None),
+        StreamedRows(by_size, "cpu", torch.float32, None, None, keep=some),
+        StreamedRows(by_size, "cpu", torch.float32, None, None, keep=10**9),
     ):
         seen = 0
         for batch in source.batches(parts):
@@ -375,7 +375,7 @@ def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
                 assert torch.equal(rows, wanted[group])
                 seen += 1
         assert seen == 7
-    for batch in streamed(scattered, "cpu", torch.float32, None, None).batches(parts):
+    for batch in StreamedRows(scattered, "cpu", torch.float32, None, None).batches(parts):
         sizes = batch.packed.counts.tolist()
         for group, rows in zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True):
             assert torch.allclose(rows.sum(0), wanted[group].sum(0), atol=1e-5)
@@ -383,7 +383,7 @@ def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
 
 def test_a_reader_that_is_left_early_ends(bags):
     X, _, ids = bags
-    source = streamed(GroupRows(X, Groups(ids)), "cpu", torch.float32, None, None)
+    source = StreamedRows(GroupRows(X, Groups(ids)), "cpu", torch.float32, None, None)
     before = threading.active_count()
     for _ in source.batches([np.array([group]) for group in range(20)]):
         break

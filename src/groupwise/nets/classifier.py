@@ -15,7 +15,8 @@ from groupwise.inputs import dense
 from groupwise.losses import LOSSES, GroupLoss, get_loss
 from groupwise.losses.base import link
 from groupwise.nets.answers import less_the_others
-from groupwise.nets.base import Callback, GroupNetMixin, Prepared
+from groupwise.nets.base import GroupNetMixin, Prepared
+from groupwise.nets.progress import Callback
 from groupwise.nets.rows import is_raw
 from groupwise.rules import Rule
 from groupwise.targets import (

@@ -1,6 +1,6 @@
 """From checked data to fitted ensembles: one training for all members and all folds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import choose_device
 from groupwise.nets.piecewise import PiecewiseLinear
+from groupwise.nets.progress import Callback
 from groupwise.nets.rows import is_raw, moments
 from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
@@ -51,7 +52,7 @@ def fit_networks(
     train_group: NDArray[Any],
     valid_group: NDArray[Any] | None,
     rng: np.random.RandomState,
-    callbacks: Sequence[Callable[[Any], Any]] = (),
+    callbacks: Sequence[Callback] = (),
     known_group: NDArray[Any] | None = None,
 ) -> list[Fitted]:
     """Train ``model.n_members`` networks for each line of ``train_group``, all at once.

@@ -11,8 +11,19 @@ from numpy.typing import NDArray
 
 from groupwise.exceptions import GroupDataError
 
-__all__ = ["FolderRows", "is_raw", "moments", "raw_rows", "read_folder", "row_shape"]
+__all__ = [
+    "ROWS_AT_ONCE",
+    "FolderRows",
+    "blocks",
+    "is_raw",
+    "moments",
+    "raw_rows",
+    "read_folder",
+    "row_shape",
+]
 
+#: Rows that networks are given together, about.
+ROWS_AT_ONCE = 20_000
 _BLOCK = 65_536  # rows that are looked at together
 
 
@@ -159,6 +170,12 @@ def raw_rows(X: Any, shape: tuple[int, ...] | None = None) -> Any:
     if shape is not None and tuple(X.shape[1:]) != shape:
         raise GroupDataError(f"X has rows of shape {X.shape[1:]}; fit saw rows of shape {shape}")
     return X
+
+
+def blocks(sizes: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """Positions of whole groups of these sizes in order, about ``ROWS_AT_ONCE`` rows at a time."""
+    place = np.cumsum(sizes) // ROWS_AT_ONCE
+    return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(place)) + 1)
 
 
 def row_shape(X: Any) -> tuple[int, ...]:

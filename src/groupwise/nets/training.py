@@ -18,7 +18,7 @@ from groupwise.files import atomic_write
 from groupwise.nets.known import Known
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
-from groupwise.nets.progress import NetProgress
+from groupwise.nets.progress import Callback, NetProgress
 from groupwise.nets.steps import one_cycle
 from groupwise.nets.task import Settings, Task
 
@@ -33,9 +33,6 @@ logger = logging.getLogger(__name__)
 
 _MANY_ROWS = 10**9  # in all steps of a training together, from which compiling pays
 _CHECKPOINTS = 20  # written in the course of a training
-
-
-Callback = Callable[[NetProgress], Any]
 
 
 class _Run:
