@@ -226,6 +226,14 @@ def test_a_training_that_stopped_by_itself_is_not_gone_on_with(bags, tmp_path):
     assert model.fit(X, y, groups=groups).history_ == once
 
 
+@pytest.mark.parametrize(("answer", "n_epochs"), [(True, 2), (np.True_, 2), (1, 5), (None, 5)])
+def test_a_callback_stops_by_true_of_python_or_numpy(bags, answer, n_epochs):
+    X, y, groups = bags
+    model = GroupNetClassifier(epochs=5, **PLAIN)
+    model.fit(X, y, groups=groups, callbacks=[lambda progress: progress.epoch == 2 and answer])
+    assert model.n_iter_ == n_epochs
+
+
 def test_files_that_are_no_checkpoint_are_refused(bags, tmp_path):
     X, y, groups = bags
     path = tmp_path / "state.npz"

@@ -228,7 +228,8 @@ def _epochs(
         if logged:
             logger.info("epoch %d of %d: %s", run.n_done, settings.epochs, progress)
         told = [callback(progress) for callback in callbacks]
-        ended = any(answer is True for answer in told) or _out_of_patience(run, settings)
+        stopped = any(isinstance(answer, bool | np.bool_) and answer for answer in told)
+        ended = stopped or _out_of_patience(run, settings)
         if ended or run.n_done % every == 0 or run.n_done == settings.epochs:
             save()
         if ended:
