@@ -28,7 +28,7 @@ from groupwise import losses as numpy_losses
 from groupwise.groups import Groups
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.nets import GroupNetClassifier, fit_folds
-from groupwise.nets.batches import GroupRows, streamed
+from groupwise.nets.batches import GroupRows, StreamedRows
 from groupwise.nets.losses import PooledLoss, torch_loss
 from groupwise.nets.mean_outputs import group_batches, initial_layers, train_mean_outputs
 from groupwise.nets.network import GroupNet
@@ -565,7 +565,7 @@ def slides(report: Report, device: str, n_slides: int, typical: int, n_features:
         first = torch.as_tensor(starts, device=device)
 
         def passes() -> int:
-            # as groupwise.nets.batches.resident does it: random groups, gathered on the device
+            # as groupwise.nets.batches.ResidentRows does it: random groups, gathered on the device
             for part in np.array_split(rng.permutation(n_slides), max(1, n_slides // at_once)):
                 packed = Packed(sizes[part], device)
                 codes = to_device(part, device)
@@ -645,7 +645,7 @@ def streaming(
             torch.cuda.set_per_process_memory_fraction(allowed * gib / whole)
             torch.cuda.reset_peak_memory_stats()
         began = time.perf_counter()
-        source = streamed(
+        source = StreamedRows(
             GroupRows(host.numpy(), groups), device, torch.bfloat16, None, None, int(kept * gib),
             lock,
         )  # fmt: skip

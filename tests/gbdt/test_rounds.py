@@ -93,6 +93,8 @@ def test_callbacks_hear_and_stop(make, grid_data):
     model = make().fit(X, y, groups=groups, callbacks=[stop_at_four])
     assert model.n_iter_ == 4
     assert heard == model.history_["train"]
+    numpys = [lambda progress: np.int64(progress.n_rounds) == 3]  # a bool of numpy's
+    assert make().fit(X, y, groups=groups, callbacks=numpys).n_iter_ == 3
 
 
 def test_verbose_logs(caplog, make, grid_data):

@@ -57,3 +57,9 @@ def test_without_torch_the_message_says_which_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"groupwise\[torch\]"):
         InContextClassifier(device="cpu").fit([[0.0], [1.0]], [0, 1], groups=[0, 1])
+
+
+def test_a_device_that_is_not_there_is_refused():
+    model = InContextClassifier(n_members=1, device="nowhere")
+    with pytest.raises(ValueError, match="device 'nowhere' cannot be used here; torch says"):
+        model.fit([[0.0], [1.0]], [0, 1], groups=[0, 1])

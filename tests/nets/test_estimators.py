@@ -14,6 +14,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.io import ModelFileError
 from groupwise.losses import GroupMeanLoss, MajorityLoss
 from groupwise.nets import GroupNetClassifier, GroupNetRegressor, read_folder
+from groupwise.nets.network import Pooling
 
 SMALL = {"encoder": (8,), "epochs": 4, "n_members": 2, "random_state": 0, "device": "cpu"}
 PLAIN = SMALL | {"dropout": 0.0}
@@ -191,6 +192,42 @@ def test_folders_that_make_no_sense_are_refused(tmp_path):
         read_folder(tmp_path)
 
 
+def test_columns_of_parquet_files_go_by_name(tmp_path):
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}, index=[7, 9])
+    table.to_parquet(tmp_path / "0.parquet")
+    table[["b", "a"]].to_parquet(tmp_path / "1.parquet")
+    rows, _ = read_folder(tmp_path)
+    assert rows.shape == (4, 2)  # without the index that pandas wrote
+    np.testing.assert_array_equal(rows[:], [[1, 3], [2, 4], [1, 3], [2, 4]])
+    table.rename(columns={"b": "c"}).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(GroupDataError, match=r"1.parquet has other columns than .*\['b', 'c'\]"):
+        read_folder(tmp_path)
+    table.assign(b=["x", "y"]).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(GroupDataError, match=r"1.parquet must hold a table of numbers; column 'b'"):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("encoder", [64, "64", None, nn.Linear])
+def test_encoders_that_are_none_are_refused(bags, encoder):
+    X, y, groups = bags
+    model = GroupNetClassifier(**PLAIN | {"encoder": encoder})
+    with pytest.raises(
+        ValueError, match=r"encoder must be a tuple of sizes or a torch\.nn\.Module"
+    ):
+        model.fit(X, y, groups=groups)
+
+
+def test_a_set_transformer_wants_vectors_for_its_heads(bags):
+    X, y, groups = bags
+    model = GroupNetClassifier(**PLAIN | {"encoder": nn.Linear(4, 6)}, pooling="set_transformer")
+    with pytest.raises(ValueError, match="a multiple of 4 numbers, got 6"):
+        model.fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="a multiple of 4 numbers, got 6"):
+        Pooling("set_transformer", 6)
+    with pytest.raises(ValueError, match="pooling must be one of"):
+        Pooling("median", 6)
+
+
 def test_what_goes_wrong_while_reading_is_said(bags, tmp_path):
     X, y, groups = bags
     for group in np.unique(groups):
@@ -247,7 +284,7 @@ def test_model_files_hold_arrays_and_answer_without_torch(bags, tmp_path, monkey
     wanted = model.predictions(X, groups)
     save_model(model, tmp_path / "net.skops")
     own = GroupNetClassifier(**SMALL | {"encoder": nn.Identity()}).fit(X, y, groups=groups)
-    with pytest.raises(ModelFileError):
+    with pytest.raises(ModelFileError, match="such as a torch module"):
         save_model(own, tmp_path / "own.skops")
     without_torch(monkeypatch)
     found = load_model(tmp_path / "net.skops").predictions(X, groups)

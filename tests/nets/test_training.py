@@ -13,7 +13,7 @@ from torch import nn
 from groupwise import Groups
 from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
 from groupwise.nets import batches as batches_module
-from groupwise.nets.batches import GroupRows, resident, streamed
+from groupwise.nets.batches import GroupRows, ResidentRows, StreamedRows
 from groupwise.nets.losses import SessionSoftmax
 from groupwise.nets.mean_outputs import _MeanOutputs, initial_layers
 from groupwise.nets.network import GroupNet
@@ -21,6 +21,7 @@ from groupwise.nets.packed import Packed
 from groupwise.nets.passes import standardise
 from groupwise.nets.steps import one_cycle, train_step
 from groupwise.nets.torch_answers import scores_on
+from groupwise.proportions import MLPAOCClassifier
 
 PLAIN = {"device": "cpu", "random_state": 0, "dropout": 0.0, "n_members": 1}
 
@@ -202,6 +203,90 @@ def test_a_continued_training_gives_the_same_model_to_the_last_bit(bags, setting
         model.set_params(epochs=30).fit(X, y, groups=groups)
 
 
+def test_a_checkpoint_knows_its_rows_and_weights(bags, tmp_path):
+    X, y, groups = bags
+    small = PLAIN | {"encoder": (4,), "epochs": 3}
+    model = GroupNetClassifier(checkpoint=str(tmp_path / "state.npz"), **small)
+    model.fit(X, y, groups=groups)
+    model.fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="data, settings or seed differ"):
+        model.fit(X + X[:, ::-1] ** 2, y, groups=groups)
+    with pytest.raises(ValueError, match="data, settings or seed differ"):
+        model.fit(X, y, groups=groups, sample_weight=1.0 + (X[:, 0] > 0))
+
+
+def test_a_training_that_stopped_by_itself_is_not_gone_on_with(bags, tmp_path):
+    X, y, groups = bags
+    model = GroupNetClassifier(
+        encoder=(8,), epochs=60, early_stopping=True, n_iter_no_change=1, learning_rate=0.1,
+        random_state=0, device="cpu", n_members=2, checkpoint=str(tmp_path / "state.npz"),
+    )  # fmt: skip
+    once = model.fit(X, y, groups=groups).history_
+    assert len(once["train"]) < 60
+    assert model.fit(X, y, groups=groups).history_ == once
+
+
+@pytest.mark.parametrize(("answer", "n_epochs"), [(True, 2), (np.True_, 2), (1, 5), (None, 5)])
+def test_a_callback_stops_by_true_of_python_or_numpy(bags, answer, n_epochs):
+    X, y, groups = bags
+    model = GroupNetClassifier(epochs=5, **PLAIN)
+    model.fit(X, y, groups=groups, callbacks=[lambda progress: progress.epoch == 2 and answer])
+    assert model.n_iter_ == n_epochs
+
+
+def test_files_that_are_no_checkpoint_are_refused(bags, tmp_path):
+    X, y, groups = bags
+    path = tmp_path / "state.npz"
+    model = GroupNetClassifier(checkpoint=str(path), epochs=2, **PLAIN)
+    for write in (
+        lambda: path.write_bytes(b"nothing of the kind"),
+        lambda: path.write_bytes(b""),
+        lambda: np.savez(path, other=np.ones(2)),
+        lambda: path.write_bytes(path.read_bytes()[:50]),
+    ):
+        write()
+        with pytest.raises(ValueError, match=r"state.npz is no checkpoint of a training; remove"):
+            model.fit(X, y, groups=groups)
+    model.set_params(checkpoint=str(tmp_path / "missing" / "state.npz"))
+    seen = []
+    with pytest.raises(FileNotFoundError, match="has no folder to lie in"):
+        model.fit(X, y, groups=groups, callbacks=[seen.append])
+    assert not seen
+
+
+def test_folds_of_several_trainings_have_no_checkpoint(bags, tmp_path):
+    X, y, groups = bags
+    model = GroupNetClassifier(checkpoint=str(tmp_path / "state.npz"), epochs=2, **PLAIN)
+    with pytest.raises(ValueError, match="3 folds take several, 2 at a time"):
+        fit_folds(model, X, y, groups=groups, cv=3, networks_at_once=2)
+    assert len(fit_folds(model, X, y, groups=groups, cv=3)) == 3
+
+
+def test_a_training_that_diverges_says_so(bags):
+    X, _, groups = bags
+    y = Groups(groups).spread(Groups(groups).mean(X[:, 0]))
+    model = GroupNetRegressor(learning_rate=1e30, epochs=5, **PLAIN)
+    with pytest.raises(ValueError, match=r"diverged in epoch 2, its loss is nan: lower learning_"):
+        model.fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("device", ["nowhere", "meta", "cuda:99"])
+def test_devices_that_are_not_there_are_refused(bags, device):
+    X, y, groups = bags
+    for model in (GroupNetClassifier(device=device), MLPAOCClassifier(device=device)):
+        with pytest.raises(ValueError, match=f"device '{device}' cannot be used here; torch says"):
+            model.fit(X, y, groups=groups)
+
+
+def test_an_encoder_stays_as_it_was_given(bags):
+    X, y, groups = bags
+    encoder = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    GroupNetClassifier(encoder=encoder, epochs=2, **PLAIN).fit(X, y, groups=groups)
+    assert all(part.training for part in encoder.modules())
+    assert all(torch.equal(before[name], value) for name, value in encoder.state_dict().items())
+
+
 def test_the_same_seed_gives_the_same_model_and_leaves_the_generators_alone(bags):
     X, y, groups = bags
     model = GroupNetClassifier(encoder=(8,), epochs=5, n_members=2, batch_groups=9, device="cpu",
@@ -238,6 +323,15 @@ def test_gradients_are_clipped_for_each_member():
         assert length <= 0.1 * np.sqrt(2) * 1.001
 
 
+def test_a_frozen_encoder_does_not_hinder_clipping(bags):
+    X, y, groups = bags
+    frozen = nn.Linear(4, 3).requires_grad_(False)
+    model = GroupNetClassifier(encoder=frozen, epochs=2, max_norm=0.1, **PLAIN)
+    model.fit(X, y, groups=groups)
+    (found,) = model.ensemble_.network.encoders
+    assert torch.equal(found.weight, frozen.weight)
+
+
 def test_the_rate_rises_and_falls():
     rates = [one_cycle(step, 100, 2.0) for step in range(100)]
     assert max(rates) == pytest.approx(2.0, rel=1e-2) and rates[-1] == pytest.approx(0.0, abs=1e-12)
@@ -271,16 +365,16 @@ def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
     scattered = GroupRows(X[shuffled], Groups(ids[shuffled]))
     by_size = GroupRows(X, groups)
     wanted = {}
-    for batch in resident(by_size, "cpu", torch.float32, None, None).batches(parts):
+    for batch in ResidentRows(by_size, "cpu", torch.float32, None, None).batches(parts):
         sizes = batch.packed.counts.tolist()
         wanted |= zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True)
     monkeypatch.setattr(batches_module, "_MUCH", 1)  # so that threads read pieces
     monkeypatch.setattr(batches_module, "_PIECE", 64)
     some = 40 * X.shape[1] * X.itemsize
     for source in (
-        streamed(by_size, "cpu", torch.float32, None, None),
-        streamed(by_size, "cpu", torch.float32, None, None, keep=some),
-        streamed(by_size, "cpu", torch.float32, None, None, keep=10**9),
+        StreamedRows(by_size, "cpu", torch.float32, None, None),
+        StreamedRows(by_size, "cpu", torch.float32, None, None, keep=some),
+        StreamedRows(by_size, "cpu", torch.float32, None, None, keep=10**9),
     ):
         seen = 0
         for batch in source.batches(parts):
@@ -289,7 +383,7 @@ def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
                 assert torch.equal(rows, wanted[group])
                 seen += 1
         assert seen == 7
-    for batch in streamed(scattered, "cpu", torch.float32, None, None).batches(parts):
+    for batch in StreamedRows(scattered, "cpu", torch.float32, None, None).batches(parts):
         sizes = batch.packed.counts.tolist()
         for group, rows in zip(batch.groups.tolist(), batch.rows.split(sizes), strict=True):
             assert torch.allclose(rows.sum(0), wanted[group].sum(0), atol=1e-5)
@@ -297,7 +391,7 @@ def test_batches_are_the_same_from_wherever_rows_come(bags, monkeypatch):
 
 def test_a_reader_that_is_left_early_ends(bags):
     X, _, ids = bags
-    source = streamed(GroupRows(X, Groups(ids)), "cpu", torch.float32, None, None)
+    source = StreamedRows(GroupRows(X, Groups(ids)), "cpu", torch.float32, None, None)
     before = threading.active_count()
     for _ in source.batches([np.array([group]) for group in range(20)]):
         break

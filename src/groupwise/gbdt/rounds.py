@@ -212,7 +212,10 @@ class Monitor:
             shown = ", ".join(f"{name} {value:.5f}" for name, value in losses.items())
             logger.info("round %d: %s", index + 1, shown)
         answers = [callback(Progress(index + 1, losses)) for callback in self.callbacks]
-        return any(answer is True for answer in answers) or self._no_longer_falls()
+        return (
+            any(isinstance(each, bool | np.bool_) and each for each in answers)
+            or self._no_longer_falls()
+        )
 
     def _no_longer_falls(self) -> bool:
         if self.n_iter_no_change is None:

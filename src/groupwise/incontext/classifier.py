@@ -86,8 +86,8 @@ class InContextClassifier(BaseGroupClassifier):
     Notes
     -----
     Features are read as standard scores or quantiles over the context, so their units do not
-    matter; missing values are read as the mean. More than ten classes, and more than two under
-    presence, are answered one against the rest.
+    matter; missing values are read as the mean. More than ten classes are answered in parts of up
+    to nine, each part against the rest, a pass for each; more than two under presence one by one.
 
     A group of one row has the row's probabilities; others have those of the network's head for
     groups, which under proportions are the predicted shares.
@@ -151,7 +151,7 @@ class InContextClassifier(BaseGroupClassifier):
         X_unlabeled : {array-like, sparse matrix, DataFrame}, default=None
             Rows of further groups, of which nothing is known; they are part of the context.
         groups_unlabeled : array-like, default=None
-            Their ids, apart from those of ``groups``.
+            Their ids, apart from those of ``groups``. ``None``: each row is a group.
 
         Returns
         -------
@@ -330,7 +330,7 @@ class InContextClassifier(BaseGroupClassifier):
         if len(found) == 1:
             proba = found[0]
         else:
-            proba = np.column_stack([answer[:, 1] for answer in found]) + 1e-12
+            proba = np.column_stack([answer[:, 1:] for answer in found]) + 1e-12
             proba /= proba.sum(axis=1, keepdims=True)
         full = np.zeros((len(proba), len(self.classes_)))
         full[:, self._present] = proba
@@ -343,11 +343,12 @@ class InContextClassifier(BaseGroupClassifier):
 
 
 def _problems(label: Array, kind: str) -> list[Array]:
-    """The labels themselves, or one table per class against the rest."""
-    n_classes = label.shape[1]
-    if n_classes <= (2 if kind == "presence" else MAX_CLASSES):
+    """The labels themselves, or tables of as many classes as fit, each against the rest."""
+    n_classes, most = label.shape[1], 2 if kind == "presence" else MAX_CLASSES
+    if n_classes <= most:
         return [label]
-    return [np.column_stack([1 - label[:, c], label[:, c]]) for c in range(n_classes)]
+    parts = np.array_split(np.arange(n_classes), -(-n_classes // (most - 1)))
+    return [np.column_stack([1 - label[:, part].sum(axis=1), label[:, part]]) for part in parts]
 
 
 def _scores(proba: Array) -> Array:

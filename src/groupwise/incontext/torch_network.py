@@ -16,6 +16,8 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
         "device= needs torch: the extra groupwise[torch] brings it; device=None computes in numpy"
     ) from error
 
+from groupwise.nets.packed import choose_device
+
 __all__ = ["TorchNetwork"]
 
 
@@ -28,6 +30,7 @@ class TorchNetwork(Network):
     @classmethod
     def of(cls, network: Network, device: str) -> "TorchNetwork":
         """The same network on a device."""
+        device = choose_device(device)
         weights: dict[str, Any] = {
             name: torch.as_tensor(value, device=device) for name, value in network.weights.items()
         }

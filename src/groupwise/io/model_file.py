@@ -67,7 +67,8 @@ def save_model(model: Any, path: str | Path, *, result: str | None = None) -> Pa
             skops_io.dump(model, part)
         except (RuntimeError, TypeError) as error:  # what has no state: a torch module
             raise ModelFileError(
-                f"{path}: this {type(model).__name__} cannot be a model file: {error}"
+                f"{path}: this {type(model).__name__} cannot be a model file: it holds what has no "
+                f"arrays to write, such as a torch module ({error})"
             ) from error
         with zipfile.ZipFile(part, "a") as file:
             try:

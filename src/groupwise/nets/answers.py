@@ -1,6 +1,5 @@
 """What a fitted ensemble of networks says of rows and groups, in numpy."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ from groupwise.groups import Groups
 from groupwise.nets.host import HostPacked
 from groupwise.nets.passes import attention, encode, leave_one_out, linear, pool, standardise
 from groupwise.nets.piecewise import PiecewiseLinear
+from groupwise.nets.rows import blocks
 
-__all__ = ["NetEnsemble", "group_blocks", "less_the_others", "scores_of"]
-
-_ROWS_AT_ONCE = 20_000
+__all__ = ["NetEnsemble", "collect", "less_the_others", "scores_of"]
 
 
 class NetEnsemble:
@@ -96,17 +94,11 @@ class NetEnsemble:
         return scores_of(packed, weights, self.pooling, hidden, asked)
 
 
-def group_blocks(groups: Groups) -> Iterator[NDArray[np.intp]]:
-    """Codes of whole groups, about so many rows at a time."""
-    place = np.cumsum(groups.sizes) // _ROWS_AT_ONCE
-    yield from np.split(np.arange(groups.n_groups), np.flatnonzero(np.diff(place)) + 1)
-
-
 def collect(X: Any, groups: Groups, block: Any) -> tuple[Any, Any]:
     """Ask block after block of whole groups, and put the answers in the order of the rows."""
     score_row: NDArray[Any] | None = None
     score_group: NDArray[Any] | None = None
-    for chosen in group_blocks(groups):
+    for chosen in blocks(groups.sizes):
         positions = groups.order[groups.offsets[chosen[0]] : groups.offsets[chosen[-1] + 1]]
         row, group = block(np.asarray(X[positions]), groups.sizes[chosen])
         if row is not None:
@@ -142,8 +134,7 @@ def _without_each_row(packed: Any, weights: Any, pooling: str, hidden: Any) -> A
     within = np.arange(packed.n_rows) - starts
     n_others = np.repeat(sizes, sizes) - 1
     out = linear(packed, weights, "head", hidden)[0] * 0.0
-    place = np.cumsum(n_others) // _ROWS_AT_ONCE
-    for part in np.split(np.arange(packed.n_rows), np.flatnonzero(np.diff(place)) + 1):
+    for part in blocks(n_others):
         part = part[n_others[part] > 0]
         if len(part) == 0:
             continue

@@ -1,6 +1,6 @@
 """What the classifier and the regressor of networks share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,11 @@ from groupwise.losses import BoundLoss, GroupLoss
 from groupwise.model_selection import WholeGroupShuffleSplit
 from groupwise.nets.answers import NetEnsemble
 from groupwise.nets.passes import N_HEADS, POOLINGS
+from groupwise.nets.progress import Callback
 from groupwise.nets.rows import is_raw, raw_rows, row_shape
 from groupwise.targets import GroupTargets, group_target
 
 __all__ = ["GroupNetMixin", "Prepared"]
-
-Callback = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Prepared:
 class GroupNetMixin(GroupMixin):
     """Networks on a group loss: everything but what ``y`` means.
 
-    A subclass writes :meth:`_prepare` and :meth:`_resolve_loss`.
+    A subclass writes :meth:`_targets` and :meth:`_resolve_loss`.
     """
 
     __metadata_request__fit = {"X_unlabeled": True}  # noqa: RUF012

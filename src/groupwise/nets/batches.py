@@ -22,7 +22,7 @@ try:
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
-__all__ = ["Batch", "GroupRows", "resident", "streamed"]
+__all__ = ["Batch", "GroupRows", "ResidentRows", "StreamedRows"]
 
 _MUCH = 2**24  # bytes from which several threads read
 _PIECE = 2**22  # bytes that a thread reads at a time
@@ -116,7 +116,7 @@ def _into(values: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
     return out[: len(values)]
 
 
-class resident:
+class ResidentRows:
     """Batches of rows that lie on the device as a whole.
 
     Parameters
@@ -158,7 +158,7 @@ class resident:
         return Batch(self.rows.index_select(self.axis, places), packed, codes)
 
 
-class streamed:
+class StreamedRows:
     """Batches that are read while the one before is computed with.
 
     A thread reads whole groups into page-locked memory, from where they travel to a GPU beside its
@@ -168,7 +168,7 @@ class streamed:
     Parameters
     ----------
     rows, device, dtype, centre, scale
-        As in :class:`resident`.
+        As in :class:`ResidentRows`.
     keep : int, default=0
         Bytes of the device's memory for rows that stay there.
     lock : bool, default=False

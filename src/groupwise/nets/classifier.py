@@ -15,7 +15,8 @@ from groupwise.inputs import dense
 from groupwise.losses import LOSSES, GroupLoss, get_loss
 from groupwise.losses.base import link
 from groupwise.nets.answers import less_the_others
-from groupwise.nets.base import Callback, GroupNetMixin, Prepared
+from groupwise.nets.base import GroupNetMixin, Prepared
+from groupwise.nets.progress import Callback
 from groupwise.nets.rows import is_raw
 from groupwise.rules import Rule
 from groupwise.targets import (
@@ -220,8 +221,8 @@ class GroupNetClassifier(GroupNetMixin, BaseGroupClassifier):
         self, X: Any, y: ArrayLike, groups: Ids, sample_weight: ArrayLike | None, loss: GroupLoss
     ) -> GroupTargets:
         data = check_class_targets(self, X, y, groups, sample_weight, loss)
-        # what the loss cannot take it says now, in words, whatever the network makes of it
-        data.with_weight().bind(loss) if self.pooling is None else None
+        if self.pooling is None:
+            data.with_weight().bind(loss)  # what the loss cannot take it says now
         return data
 
     def fit(

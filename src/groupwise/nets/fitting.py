@@ -1,6 +1,7 @@
 """From checked data to fitted ensembles: one training for all members and all folds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,13 @@ from groupwise.nets.batches import GroupRows
 from groupwise.nets.losses import GroupMean, PackedLoss, PooledLoss, torch_loss
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
+from groupwise.nets.packed import choose_device
 from groupwise.nets.piecewise import PiecewiseLinear
+from groupwise.nets.progress import Callback
 from groupwise.nets.rows import is_raw, moments
 from groupwise.nets.task import Settings, Task
 from groupwise.nets.torch_answers import EncoderEnsemble
-from groupwise.nets.training import choose_device, train
+from groupwise.nets.training import train
 
 try:
     import torch
@@ -49,7 +52,7 @@ def fit_networks(
     train_group: NDArray[Any],
     valid_group: NDArray[Any] | None,
     rng: np.random.RandomState,
-    callbacks: Sequence[Callable[[Any], Any]] = (),
+    callbacks: Sequence[Callback] = (),
     known_group: NDArray[Any] | None = None,
 ) -> list[Fitted]:
     """Train ``model.n_members`` networks for each line of ``train_group``, all at once.
@@ -76,6 +79,10 @@ def fit_networks(
     n_folds, n_members = len(train_group), model.n_members
     device = choose_device(model.device)
     own = isinstance(model.encoder, torch.nn.Module)
+    if not own and not isinstance(model.encoder, tuple | list):
+        raise ValueError(
+            f"encoder must be a tuple of sizes or a torch.nn.Module, got {model.encoder!r}"
+        )
     if own and n_folds > 1:
         raise ValueError("folds are trained at once where encoder gives sizes, not with a module")
     if not own and prepared.X.ndim != 2:
@@ -222,7 +229,7 @@ def _padded(of_folds: list[NDArray[Any]], value: float) -> NDArray[Any]:
 
 def _width(model: GroupNetMixin, prepared: Prepared, device: str) -> int:
     """How many numbers the encoder makes of a row."""
-    encoder = model.encoder.to(device).eval()
+    encoder = deepcopy(model.encoder).to(device).eval()
     with torch.no_grad():
         seen = encoder(torch.as_tensor(np.asarray(prepared.X[:2]), device=device).float())
     if seen.ndim != 2:
@@ -272,13 +279,15 @@ def _target_and_offset(
 def _check_grades(prepared: Prepared, train_group: NDArray[Any]) -> None:
     if not prepared.loss.one_score:
         return
+    classes = prepared.data.classes
+    assert classes is not None  # grades are classes
     for line in train_group:
-        absent = np.setdiff1d(np.arange(prepared.data.n_classes), prepared.target[line > 0])
-        if len(absent):
-            raise GroupDataError(
-                f"every class needs a group that has it to learn from; number {absent[0]} of "
-                f"{prepared.data.n_classes} has none"
-            )
+        known = prepared.target[line > 0]
+        for place, name in enumerate(classes.tolist()):
+            if place not in known:
+                raise GroupDataError(
+                    f"every class needs a group that has it to learn from; {name!r} has none"
+                )
 
 
 def _start(prepared: Prepared, line: NDArray[Any], bound: BoundLoss | None) -> NDArray[Any]:

@@ -105,6 +105,11 @@ def fit_folds(
     if model.n_bins is not None and not test_rows_known:  # folds have tables of their own
         fit_in = _MOST // (prepared.X.size * model.n_bins) if model.encoder else 1
         at_once = max(1, min(at_once, fit_in))
+    if model.checkpoint is not None and len(splits) > at_once:
+        raise ValueError(
+            f"checkpoint holds one training, and {len(splits)} folds take several, {at_once} at a "
+            "time: leave it out, or raise networks_at_once"
+        )
     for part in _parts(splits, at_once):
         train = np.zeros((len(part), data.groups.n_groups))
         for line, (rows, _) in zip(train, part, strict=True):

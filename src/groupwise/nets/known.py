@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.exceptions import GroupDataError
-from groupwise.nets.batches import Batch, resident, streamed
+from groupwise.nets.batches import Batch, ResidentRows, StreamedRows
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
-from groupwise.nets.rows import FolderRows
+from groupwise.nets.rows import ROWS_AT_ONCE, FolderRows, blocks
 from groupwise.nets.steps import mean_loss, train_step
 from groupwise.nets.task import Settings, Task
 
@@ -20,7 +20,6 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
 
 __all__ = ["Known", "open_rows"]
 
-_ROWS_AT_ONCE = 20_000  # a batch has about so many, unless batch_groups says
 _MANY_EPOCHS = 20  # from which rows in memory are page-locked in place
 
 
@@ -49,7 +48,7 @@ class Known:
         if task.loss.needs_all_groups:
             at_once = len(self.used)
         elif at_once is None:
-            at_once = max(1, round(len(self.used) * min(1.0, _ROWS_AT_ONCE / n_rows)))
+            at_once = max(1, round(len(self.used) * min(1.0, ROWS_AT_ONCE / n_rows)))
         elif at_once < 1:  # a share of the groups
             at_once = max(1, round(at_once * len(self.used)))
         self.n_batches = max(1, -(-len(self.used) // int(at_once)))
@@ -95,7 +94,7 @@ class Known:
         held = np.flatnonzero(self.valid.sum(0).cpu().numpy())
         parts = [held]
         if not self.task.loss.needs_all_groups:
-            parts = _parts_of(held, self.task.rows.groups.sizes)
+            parts = [held[part] for part in blocks(self.task.rows.groups.sizes[held])]
         total, weight = 0.0, 0.0
         for batch in self.source.batches(parts):
             valid = self.valid[:, batch.groups]
@@ -116,12 +115,6 @@ class Known:
         return total / weight
 
 
-def _parts_of(chosen: NDArray[np.intp], sizes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Whole groups in order, about so many rows at a time."""
-    ends = np.cumsum(sizes[chosen])
-    return np.split(chosen, np.flatnonzero(np.diff(ends // _ROWS_AT_ONCE)) + 1)
-
-
 def open_rows(task: Task, device: str, dtype: Any, *, lock: bool) -> Any:
     """Rows on the device as a whole where they fit, else read ahead of it."""
     X, on_gpu = task.rows.X, device.startswith("cuda")
@@ -133,10 +126,10 @@ def open_rows(task: Task, device: str, dtype: Any, *, lock: bool) -> Any:
     if on_disk or (on_gpu and held > free // 2):
         if n_folds > 1:
             raise GroupDataError("folds are trained at once on rows that fit into memory")
-        return streamed(
+        return StreamedRows(
             task.rows, device, dtype, task.centre, task.scale, keep=free // 4, lock=lock
         )
-    return resident(task.rows, device, dtype, task.centre, task.scale)
+    return ResidentRows(task.rows, device, dtype, task.centre, task.scale)
 
 
 def _tensor(values: NDArray[Any], device: str) -> Any:

@@ -16,7 +16,7 @@ except ImportError as error:  # pragma: no cover - the test of it hides torch
         "MLPAOCClassifier needs torch to fit: the extra groupwise[torch] brings it"
     ) from error
 
-from groupwise.nets.packed import to_device
+from groupwise.nets.packed import choose_device, to_device
 
 __all__ = ["group_batches", "initial_layers", "loss_and_slope", "train_mean_outputs"]
 
@@ -85,8 +85,7 @@ def train_mean_outputs(
     device: str | None,
 ) -> tuple[Layers, NDArray[Any]]:
     """Train from the given layers; returns NumPy layers and the loss per row of each epoch."""
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = choose_device(device)
     network = _MeanOutputs(X, groups, counts_group, layers, loss, learning_rate, alpha, device)
     run = _on_gpu if device.startswith("cuda") else _step_by_step
     with torch.no_grad():

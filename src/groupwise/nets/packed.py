@@ -17,10 +17,23 @@ try:
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
-__all__ = ["Packed", "TorchOps", "to_device"]
+__all__ = ["Packed", "TorchOps", "choose_device", "to_device"]
 
 _FEW_COLUMNS = 16  # so few are padded to tables of (group, row) rather than walked through
 _FEW_GROUPS = 256  # of so few, sums are a product with the matrix of members
+
+
+def choose_device(device: str | None) -> str:
+    """The device by its name, tried; ``None``: a GPU if there is one."""
+    if device is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        name = str(torch.device(device))
+        torch.ones(1, device=name).item()
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise ValueError(f"device {device!r} cannot be used here; torch says: {reason}") from error
+    return name
 
 
 def to_device(values: NDArray[Any], device: Any) -> Any:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groupwise.inputs import check_choice
+
 __all__ = [
     "N_HEADS",
     "POOLINGS",
@@ -168,7 +170,7 @@ def leave_one_out(packed: Any, weights: Weights, kind: str, hidden: Any) -> Any:
     """What the pooling would be without each row, (n_members, n_rows, pooled size).
 
     Exact and at the price of one pass for means, maxima and attention; other poolings have to look
-    at the group once for each of its rows, see :func:`groupwise.nets.answers.without_each_row`.
+    at the group once for each of its rows, see :func:`groupwise.nets.answers.scores_of`.
     Rows that are alone in their group get anything.
     """
     if kind == "mean":
@@ -236,6 +238,7 @@ def initial_weights(
     rng : Generator
     width : int, default=None
     """
+    check_choice("pooling", pooling, (None, *POOLINGS))
     out: dict[str, NDArray[np.float32]] = {}
 
     def layer(name: str, n_in: int, n_out: int, gain: float = 1.0) -> None:
@@ -254,6 +257,11 @@ def initial_weights(
         layer("attention_gate", width, 2 * half)
         layer("attention_out", half, 1)
     if pooling == "set_transformer":
+        if width % N_HEADS:
+            raise ValueError(
+                f"the set transformer has {N_HEADS} heads: vectors of rows must hold a multiple of "
+                f"{N_HEADS} numbers, got {width}"
+            )
         for name, n_points in (("induce", N_POINTS), ("seed", 1)):
             layer(f"{name}_key", width, width)
             layer(f"{name}_value", width, width)

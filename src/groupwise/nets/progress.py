@@ -1,8 +1,10 @@
 """What is told of a training while it runs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["NetProgress"]
+__all__ = ["Callback", "NetProgress"]
 
 
 @dataclass(frozen=True)
@@ -23,3 +25,7 @@ class NetProgress:
     epochs: int
     train: float
     valid: float
+
+
+#: Called after each epoch; ``True`` stops the training.
+Callback = Callable[[NetProgress], Any]

@@ -13,7 +13,8 @@ from groupwise.groups import Groups
 from groupwise.inputs import check_choice
 from groupwise.losses import GroupLoss, NumberLoss, get_number_loss
 from groupwise.nets.answers import less_the_others
-from groupwise.nets.base import Callback, GroupNetMixin, Prepared
+from groupwise.nets.base import GroupNetMixin, Prepared
+from groupwise.nets.progress import Callback
 from groupwise.targets import (
     GroupTargets,
     check_exposure,

@@ -11,8 +11,19 @@ from numpy.typing import NDArray
 
 from groupwise.exceptions import GroupDataError
 
-__all__ = ["FolderRows", "is_raw", "moments", "raw_rows", "read_folder", "row_shape"]
+__all__ = [
+    "ROWS_AT_ONCE",
+    "FolderRows",
+    "blocks",
+    "is_raw",
+    "moments",
+    "raw_rows",
+    "read_folder",
+    "row_shape",
+]
 
+#: Rows that networks are given together, about.
+ROWS_AT_ONCE = 20_000
 _BLOCK = 65_536  # rows that are looked at together
 
 
@@ -31,12 +42,18 @@ class FolderRows:
 
     def __init__(self, files: list[Path]):
         self.files = files
+        self.columns = None if files[0].suffix == ".npy" else _number_columns(files[0])
         shapes = [_file_shape(path) for path in files]
         for path, (shape, _) in zip(files, shapes, strict=True):
             if shape[1:] != shapes[0][0][1:]:
                 raise GroupDataError(
                     f"{path.name} holds rows of shape {shape[1:]}, {files[0].name} of "
                     f"{shapes[0][0][1:]}"
+                )
+            if self.columns is not None and set(_number_columns(path)) != set(self.columns):
+                raise GroupDataError(
+                    f"{path.name} has other columns than {files[0].name}: "
+                    f"{sorted(set(_number_columns(path)) ^ set(self.columns))}"
                 )
             if shape[0] == 0:
                 raise GroupDataError(f"{path.name} holds no rows")
@@ -59,7 +76,7 @@ class FolderRows:
         file_of = np.searchsorted(self.starts, places, side="right") - 1
         for at in np.unique(file_of):
             mine = file_of == at
-            out[mine] = _read_file(self.files[at])[places[mine] - self.starts[at]]
+            out[mine] = _read_file(self.files[at], self.columns)[places[mine] - self.starts[at]]
         return out
 
 
@@ -70,7 +87,7 @@ def read_folder(folder: str | Path) -> tuple[FolderRows, NDArray[Any]]:
     ----------
     folder : str or Path
         Holds files ``<group>.npy`` (rows first, any shape) or ``<group>.parquet`` (a table of
-        numbers), of one kind.
+        numbers; columns are told by their names, an index of pandas is none), of one kind.
 
     Returns
     -------
@@ -109,17 +126,34 @@ def _file_shape(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
         return array.shape, array.dtype
     import pyarrow.parquet as pq  # not needed for .npy
 
-    meta = pq.ParquetFile(path).metadata
-    return (meta.num_rows, meta.num_columns), np.dtype(np.float32)
+    n_rows = pq.read_metadata(path).num_rows
+    return (n_rows, len(_number_columns(path))), np.dtype(np.float32)
 
 
-def _read_file(path: Path) -> NDArray[Any]:
+def _number_columns(path: Path) -> list[str]:
+    """Columns of a Parquet file by name, without those that pandas keeps its index in."""
+    import pyarrow.parquet as pq  # not needed for .npy
+    from pyarrow import types
+
+    schema = pq.read_schema(path)
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    fields = [field for field in schema if field.name not in index]
+    for field in fields:
+        kind = field.type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise GroupDataError(
+                f"{path.name} must hold a table of numbers; column {field.name!r} holds {kind}"
+            )
+    return [field.name for field in fields]
+
+
+def _read_file(path: Path, columns: list[str] | None) -> NDArray[Any]:
     if path.suffix == ".npy":
         return np.load(path, mmap_mode="r", allow_pickle=False)
     import pyarrow.parquet as pq  # not needed for .npy
 
-    table = pq.read_table(path)
-    return np.column_stack([column.to_numpy().astype(np.float32) for column in table.columns])
+    table = pq.read_table(path, columns=columns)
+    return np.column_stack([table[name].to_numpy().astype(np.float32) for name in columns or ()])
 
 
 def is_raw(X: Any) -> bool:
@@ -136,6 +170,12 @@ def raw_rows(X: Any, shape: tuple[int, ...] | None = None) -> Any:
     if shape is not None and tuple(X.shape[1:]) != shape:
         raise GroupDataError(f"X has rows of shape {X.shape[1:]}; fit saw rows of shape {shape}")
     return X
+
+
+def blocks(sizes: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """Positions of whole groups of these sizes in order, about ``ROWS_AT_ONCE`` rows at a time."""
+    place = np.cumsum(sizes) // ROWS_AT_ONCE
+    return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(place)) + 1)
 
 
 def row_shape(X: Any) -> tuple[int, ...]:

@@ -114,12 +114,17 @@ def clip(network: GroupNet, max_norm: float) -> None:
     square = torch.stack([g.square().flatten(1).sum(1) for g in grads]).sum(0)
     parts = [[p.grad for p in each.parameters() if p.grad is not None] for each in network.encoders]
     if parts:
-        square = square + torch.stack(
-            [torch.stack([g.square().sum() for g in part]).sum() for part in parts]
-        )
+        square = square + torch.stack([_square(part, square) for part in parts])
     factor = (max_norm / square.sqrt().clamp(min=1e-12)).clamp(max=1.0)
     for grad in grads:
         grad.mul_(factor.reshape(-1, *[1] * (grad.ndim - 1)))
     for place, part in enumerate(parts):
         for grad in part:
             grad.mul_(factor[place])
+
+
+def _square(grads: list[Any], like: Any) -> Any:
+    """The squared length of an encoder's gradient; a frozen one has none."""
+    if not grads:
+        return like.new_zeros(())
+    return torch.stack([grad.square().sum() for grad in grads]).sum()

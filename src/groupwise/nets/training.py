@@ -4,6 +4,7 @@ import importlib.util
 import json
 import logging
 import math
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from groupwise.files import atomic_write
 from groupwise.nets.known import Known
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
-from groupwise.nets.progress import NetProgress
+from groupwise.nets.progress import Callback, NetProgress
 from groupwise.nets.steps import one_cycle
 from groupwise.nets.task import Settings, Task
 
@@ -26,22 +27,12 @@ try:
 except ImportError as error:  # pragma: no cover - the test of it hides torch
     raise ImportError(NEEDS_TORCH) from error
 
-__all__ = ["choose_device", "train"]
+__all__ = ["train"]
 
 logger = logging.getLogger(__name__)
 
 _MANY_ROWS = 10**9  # in all steps of a training together, from which compiling pays
 _CHECKPOINTS = 20  # written in the course of a training
-
-
-Callback = Callable[[NetProgress], Any]
-
-
-def choose_device(device: str | None) -> str:
-    """The device by its name; ``None``: a GPU if there is one."""
-    if device is None:
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return str(torch.device(device))
 
 
 class _Run:
@@ -100,11 +91,17 @@ class _Run:
             np.savez(file, **content)
 
     def load(self, path: Path, mark: str) -> None:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        if str(arrays["mark"]) != mark:
+        try:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            same = str(arrays["mark"]) == mark
+        except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"{path} is the checkpoint of another training (settings, shapes or seed differ); "
+                f"{path} is no checkpoint of a training; remove it or name another file"
+            ) from error
+        if not same:
+            raise ValueError(
+                f"{path} is the checkpoint of another training (data, settings or seed differ); "
                 "remove it or name another file"
             )
         device = self.best_value.device
@@ -156,6 +153,8 @@ def train(
     run = _Run(network, settings, len(task.train))
     mark = _mark(network, task, settings)
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
+    if path is not None and not path.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint {path} has no folder to lie in: {path.parent}")
     if path is not None and path.exists():
         run.load(path, mark)
     if _pays_to_fuse(network, task, settings):
@@ -193,6 +192,8 @@ def _epochs(
     callbacks: Sequence[Callback],
     save: Callable[[], Any],
 ) -> None:
+    if _out_of_patience(run, settings):  # the training of the checkpoint has ended
+        return
     known = Known(task, settings)
     every = max(1, settings.epochs // _CHECKPOINTS)
     for epoch in range(run.n_done, settings.epochs):
@@ -211,7 +212,12 @@ def _epochs(
             total = total + known.step(run.network, run.optimiser, batch)
         run.n_done = epoch + 1
         run.history["train"].append(float(total.mean()) / len(batches))
-        waited = _validate(run, known)
+        if not math.isfinite(run.history["train"][-1]):
+            raise ValueError(
+                f"training diverged in epoch {run.n_done}, its loss is {run.history['train'][-1]}: "
+                f"lower learning_rate ({settings.learning_rate:g}) or set max_norm"
+            )
+        _validate(run, known)
         logged = settings.verbose and run.n_done % settings.verbose == 0
         progress = NetProgress(
             run.n_done,
@@ -222,28 +228,32 @@ def _epochs(
         if logged:
             logger.info("epoch %d of %d: %s", run.n_done, settings.epochs, progress)
         told = [callback(progress) for callback in callbacks]
-        stopped = any(answer is True for answer in told)
-        out_of_patience = (
-            settings.n_iter_no_change is not None and waited >= settings.n_iter_no_change
-        )
-        if stopped or out_of_patience or run.n_done % every == 0 or run.n_done == settings.epochs:
+        stopped = any(isinstance(answer, bool | np.bool_) and answer for answer in told)
+        ended = stopped or _out_of_patience(run, settings)
+        if ended or run.n_done % every == 0 or run.n_done == settings.epochs:
             save()
-        if stopped or out_of_patience:
+        if ended:
             return
 
 
-def _validate(run: _Run, known: Known) -> int:
-    """Judge held-out groups; epochs since the last network got better."""
-    if known.valid is None:
-        return 0
-    value = known.validation_loss(run.network)
-    run.history["valid"].append(float(value.mean()))
-    run.remember_best(value)
-    return int(run.n_done - run.best_epoch.max())
+def _validate(run: _Run, known: Known) -> None:
+    """Judge held-out groups, where there are any."""
+    if known.valid is not None:
+        value = known.validation_loss(run.network)
+        run.history["valid"].append(float(value.mean()))
+        run.remember_best(value)
+
+
+def _out_of_patience(run: _Run, settings: Settings) -> bool:
+    """Whether no network got better for too many epochs."""
+    most = settings.n_iter_no_change
+    return most is not None and run.n_done - int(run.best_epoch.max()) >= most
 
 
 def _mark(network: GroupNet, task: Task, settings: Settings) -> str:
     """What has to be the same for a checkpoint to be continued."""
+    arrays = (task.target, task.offset, task.weight_row, task.train, task.valid)
+    moments = (task.centre, task.scale, np.asarray(task.rows.X[:16]))
     return json.dumps(
         {
             "shapes": {name: list(value.shape) for name, value in network.state_dict().items()},
@@ -252,14 +262,16 @@ def _mark(network: GroupNet, task: Task, settings: Settings) -> str:
             "pooling": network.pooling,
             "dropout": network.dropout,
             "loss": repr(task.loss),
-            "target": zlib.crc32(task.target.tobytes()),
-            "offset": None if task.offset is None else zlib.crc32(task.offset.tobytes()),
+            "data": [
+                None if each is None else zlib.crc32(each.tobytes()) for each in (*arrays, *moments)
+            ],
             "settings": [
                 settings.epochs,
                 settings.batch_groups,
                 settings.learning_rate,
                 settings.alpha,
                 settings.max_norm,
+                settings.n_iter_no_change,
                 settings.half_precision,
                 settings.seed,
             ],
