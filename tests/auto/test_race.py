@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
 from groupwise.auto.choice import choose
 from groupwise.auto.kinds import Labels, Problem, in_canonical_order
@@ -14,33 +15,40 @@ from groupwise.methods import METHODS, Method
 KIND = Labels("majority")
 
 
+class Purse(Budget):
+    """So many seconds for folds, and so many tasks."""
+
+    seconds_left = is_over = None
+
+    def __init__(self, seconds_left=np.inf, n_tasks=10**6):
+        super().__init__(None if seconds_left == np.inf else seconds_left)
+        self.seconds_left, self.n_tasks, self.is_over, self.kept = seconds_left, n_tasks, False, []
+
+    def spend(self, seconds):
+        self.seconds_left -= seconds
+        self.n_tasks -= 1
+        self.is_over = self.n_tasks <= 0
+
+    def keep_for_last_fits(self, seconds):
+        self.kept.append(list(seconds))
+
+
 class Invented:
-    """Answers as near to the truth as the name of the method says; stops after so many tasks.
+    """Answers as near to the truth as the name of the method says.
 
     ``slow`` methods take ten seconds, others one.
     """
 
-    n_jobs = 1
-
-    def __init__(self, problem, splits, n_tasks=10**6, slow=(), seconds_left=np.inf):
-        self.problem, self.splits, self.left = problem, splits, n_tasks
-        self.slow, self.seconds_left = slow, seconds_left
-        self.ran, self.expected, self.then, self.perhaps = [], [], [], []
-
-    @property
-    def out_of_time(self):
-        return self.left <= 0
-
-    def expect(self, seconds):
-        self.expected.append(list(seconds))
+    def __init__(self, problem, splits, budget, slow=()):
+        self.problem, self.splits, self.budget, self.slow = problem, splits, budget, slow
+        self.ran, self.then, self.perhaps = [], [], []
 
     def run(self, tasks, then=(), perhaps=()):
         self.then += [(entry.candidate.name, fold) for entry, fold in then]
         self.perhaps += [(entry.candidate.name, fold) for entry, fold in perhaps]
         for entry, fold in tasks:
-            if self.out_of_time:
+            if self.budget.is_over:
                 return
-            self.left -= 1
             self.ran.append((entry.candidate.name, fold))
             code = self.problem.y[self.splits[fold][1]]
             strength = float(entry.candidate.method.name)
@@ -49,7 +57,7 @@ class Invented:
             proba = 1 / (1 + np.exp(-score))
             answer = {"proba_group": np.column_stack([1 - proba, proba])}
             seconds = 10.0 if strength in self.slow else 1.0
-            self.seconds_left -= seconds
+            self.budget.spend(seconds)
             take_answer(entry, fold, FoldAnswer(answer, seconds))
 
 
@@ -67,10 +75,11 @@ def problem():
     return Problem(np.zeros((200, 1)), y, Groups(np.arange(200)), 2)
 
 
-def race_of(problem, tiers, **options):
+def race_of(problem, tiers, slow=(), **limits):
     splits = KIND.splits(problem, 5, 0)
-    runner = Invented(problem, splits, **options)
-    race = Race(KIND, problem, splits, runner)
+    budget = Purse(**limits)
+    runner = Invented(problem, splits, budget, slow)
+    race = Race(KIND, problem, splits, runner, budget)
     race.run(tiers)
     return race, runner
 
@@ -82,7 +91,8 @@ def test_who_is_clearly_behind_leaves_and_baselines_stay(problem):
     assert state["0.0"] == ("dropped", 2)
     assert state["0.1"] == ("finished", 5)
     assert state["2.95"] == ("finished", 5)
-    assert len(runner.expected[-1]) == 5 and runner.expected[-1][0] == 1.25  # one fold more of five
+    kept = runner.budget.kept[-1]
+    assert len(kept) == 5 and kept[0] == 1.25  # one fold more of five
 
 
 def test_leaders_try_their_settings(problem):

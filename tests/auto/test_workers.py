@@ -13,7 +13,8 @@ import numpy as np
 import psutil
 import pytest
 
-from groupwise.auto import AutoGroupClassifier, race, workers
+from groupwise.auto import AutoGroupClassifier, budget, race, workers
+from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Labels, Problem
@@ -63,6 +64,11 @@ def troublemakers(tmp_path, monkeypatch):
     (tmp_path / "troublemakers.py").write_text(SLEEPER)
     monkeypatch.syspath_prepend(str(tmp_path))
     return "troublemakers:"
+
+
+def stopped(limit):
+    """A budget whose clock stands still."""
+    return Budget(limit, clock=lambda: 0.0)
 
 
 def fit(data, **options):
@@ -174,7 +180,7 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
 def test_candidates_that_run_away_are_left_out(data, add_candidates, troublemakers, monkeypatch):
     trouble = {"Sleeper": "took longer than 2 s", "Quitter": "ended with 3", "Glutton": "used more"}
     add_candidates(*(troublemakers + name for name in trouble))
-    monkeypatch.setattr(workers, "_SHARE_OF_ONE", 0.02)
+    monkeypatch.setattr(budget, "_ONE_FOLD", 0.02)
     memory = type("Memory", (), {"available": 2**28 * 1.2})
     monkeypatch.setattr(workers.psutil, "virtual_memory", lambda: memory)
     model = fit(data, time_limit=100.0)
@@ -204,7 +210,7 @@ def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
 
     def rows(seconds):
         return workers.affordable_rows(
-            Labels("majority"), problem, tier, seconds=seconds, n_folds=5, n_jobs=1, seed=0
+            Labels("majority"), problem, tier, stopped(seconds), n_folds=5, seed=0
         )
 
     assert rows(1e6) is None
@@ -230,7 +236,7 @@ def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n
     monkeypatch.setattr(workers.time, "perf_counter", lambda: clock[0])
     tier = cheap("majority")[0][0][:1]
     rows = workers.affordable_rows(
-        Labels("majority"), problem, tier, seconds=250.0, n_folds=5, n_jobs=1, seed=0
+        Labels("majority"), problem, tier, stopped(250.0), n_folds=5, seed=0
     )
     taken = n_groups if rows is None else len(np.unique(groups[rows]))
     assert abs(taken - n_taken) <= 10
@@ -245,7 +251,7 @@ def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
     tier = cheap("majority")[0][0]
     for seed in range(5):
         rows = workers.affordable_rows(
-            Labels("majority"), problem, tier, seconds=1e-6, n_folds=5, n_jobs=1, seed=seed
+            Labels("majority"), problem, tier, stopped(1e-6), n_folds=5, seed=seed
         )
         taken = np.unique(groups[rows])
         assert len(taken) == 16  # of 60 rows each in a thousand
@@ -261,7 +267,7 @@ def test_a_last_fit_that_fails_says_why(data, troublemakers, monkeypatch, can_fo
     entry = Entry(Candidate(Method("majority", "refuser", troublemakers + "Refuser", "")))
     entry.folds[0] = FoldAnswer({}, 1.0)
     with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
-        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        runner = workers.Workers(kind, tables, 0, None, Budget(None, n_jobs=2))
         try:
             with pytest.raises(ValueError, match="too many rows"):
                 runner.refit([entry])
@@ -287,15 +293,10 @@ def test_members_that_are_not_fitted_in_time_are_left_out(data, left, seconds, f
     for entry, of_fold in zip(entries, seconds, strict=True):  # all rows take twice as long
         entry.folds[0] = FoldAnswer({}, of_fold)
     with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
-        runner = workers.Workers(
-            kind,
-            tables,
-            0,
-            None,
-            n_jobs=2,
-            time_limit=60.0,
-            deadline=time.monotonic() + left,
-        )
+        behind = 60.0 - left  # the clock began so long ago
+        start = iter([time.monotonic() - behind])
+        limit = Budget(60.0, n_jobs=2, clock=lambda: next(start, None) or time.monotonic())
+        runner = workers.Workers(kind, tables, 0, None, limit)
         try:
             members = runner.refit(entries)
         finally:
@@ -305,21 +306,6 @@ def test_members_that_are_not_fitted_in_time_are_left_out(data, left, seconds, f
     assert all(m is None or m.name == name for m, name in zip(members, names, strict=True))
 
 
-def test_time_is_kept_for_members_fitted_side_by_side(data):
-    """Graham's bound: 6 / 2 + 3 / 2, and a fifth more."""
-    kind = Labels("majority")
-    problem = Problem(data.X, data.y, Groups(data.groups), 2)
-    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
-        end = time.monotonic() + 1000.0
-        for n_jobs, needed in ((1, 6.0), (2, 4.5)):
-            runner = workers.Workers(
-                kind, tables, 0, None, n_jobs=n_jobs, time_limit=1000.0, deadline=end
-            )
-            runner.expect([1.0, 2.0, 3.0])
-            runner.close()
-            assert runner._reserve == pytest.approx(1.2 * needed + 20.2)
-
-
 def test_who_gets_which_task(data):
     """Each keeps its fold and what it has fitted, and helps with another's fold at last."""
     first, second, third = (c for tier in cheap("majority")[0] for c in tier)
@@ -327,7 +313,7 @@ def test_who_gets_which_task(data):
     kind = Labels("majority")
     problem = Problem(data.X, data.y, Groups(data.groups), 2)
     with fold_tables(problem, kind.splits(problem, 4, 0)) as tables:
-        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        runner = workers.Workers(kind, tables, 0, None, Budget(None, n_jobs=2))
         try:
             one, other = runner._processes = [Recorded(), Recorded()]
             waiting = [(Entry(c), 0) for c in (first, second, by_mean, third)]

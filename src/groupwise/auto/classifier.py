@@ -1,6 +1,5 @@
 """The best classifier that the library can make of a table in the time there is."""
 
-import time
 import warnings
 from collections.abc import Hashable
 from pathlib import Path
@@ -207,15 +206,15 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         -------
         self : AutoGroupClassifier
         """
-        started = time.monotonic()
         self._check_parameters()
+        budget = self._budget()
         kind = self._resolve_kind()
         trial = type(self)(**self.get_params(deep=False))
         problem = trial._checked_problem(kind, X, y, groups, domains)
         problem = with_unprepared(with_whole(problem, keep_whole), unprepared)
         name = self.measure if isinstance(self.measure, str) else None
         measure = name if self.kind == "measure" else None
-        trial._race(kind, problem, started=started, measure=measure)
+        trial._race(kind, problem, budget, measure=measure)
         trial.kind_, trial.target_domain_ = kind, self.target_domain
         return self._take_over(trial)
 

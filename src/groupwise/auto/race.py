@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 import groupwise
+from groupwise.auto.budget import Budget, affordable
 from groupwise.auto.candidates import Candidate, variants
 from groupwise.auto.ensemble import FEW_GROUPS, N_BEST, Answer, Truth, best_of_each
 from groupwise.auto.fold_tables import FoldTables
@@ -24,14 +25,12 @@ from groupwise.files import atomic_write
 from groupwise.groups import Groups
 from groupwise.kernels import share_kernels
 
-__all__ = ["LEAST_FOLDS", "Entry", "HeldOut", "InProcess", "Race", "Runner", "Store", "Task"]
+__all__ = ["Entry", "HeldOut", "InProcess", "Race", "Runner", "Store", "Task"]
 
 logger = logging.getLogger("groupwise.auto")
 
 # So many methods' settings are searched.
 _N_SEARCHED = 3
-#: Where time is short, those that can be judged on so many folds go on.
-LEAST_FOLDS = 3
 # Nobody is dropped before.
 _FOLDS_OF_ALL = 2
 
@@ -172,21 +171,6 @@ class Store:
 class Runner(Protocol):
     """What fits candidates: in this process, or in others."""
 
-    @property
-    def out_of_time(self) -> bool:
-        """Whether nothing more can be begun."""
-        ...
-
-    @property
-    def seconds_left(self) -> float:
-        """What there is for folds, in all processes together."""
-        ...
-
-    @property
-    def n_jobs(self) -> int:
-        """How many folds are run at a time."""
-        ...
-
     def run(
         self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
     ) -> None:
@@ -196,10 +180,6 @@ class Runner(Protocol):
         (``then``), or else what is likely to be (``perhaps``); their entries are left as they are,
         and the answers kept until they are asked for.
         """
-        ...
-
-    def expect(self, seconds: Sequence[float]) -> None:
-        """Be told what the fits of the present leaders to all rows will take."""
         ...
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
@@ -213,10 +193,6 @@ class Runner(Protocol):
 
 class InProcess:
     """Fits candidates one after another, without a limit."""
-
-    out_of_time = False
-    seconds_left = np.inf
-    n_jobs = 1
 
     def __init__(self, kind: Kind, tables: FoldTables, seed: int, store: Store | None):
         self._kind, self._tables, self._seed, self._store = kind, tables, seed, store
@@ -233,9 +209,6 @@ class InProcess:
                     if self._store is not None:
                         self._store.put(entry.candidate, fold, found)
                 take_answer(entry, fold, found)
-
-    def expect(self, seconds: Sequence[float]) -> None:
-        """There is no limit."""
 
     def close(self) -> None:
         """Let the rows of the last fold go."""
@@ -278,10 +251,18 @@ class Race:
     problem : Problem
     splits : sequence of (train, test)
     runner : Runner
+    budget : Budget
     """
 
-    def __init__(self, kind: Kind, problem: Problem, splits: Sequence[Split], runner: Runner):
-        self.kind, self.n_folds, self.runner = kind, len(splits), runner
+    def __init__(
+        self,
+        kind: Kind,
+        problem: Problem,
+        splits: Sequence[Split],
+        runner: Runner,
+        budget: Budget,
+    ):
+        self.kind, self.n_folds, self.runner, self.budget = kind, len(splits), runner, budget
         self.held_out = HeldOut(kind, problem, splits)
         self.entries: list[Entry] = []
 
@@ -295,7 +276,7 @@ class Race:
         if not self._few_groups:
             self.run_tier(self._more_settings(), slow)
         # against the clock one after another: half judged they are worth nothing
-        step = self.runner.n_jobs if self._in_a_hurry else len(slow)
+        step = self.budget.n_jobs if self.budget.is_limited else len(slow)
         for first in range(0, len(slow), max(step, 1)):
             self.run_tier(slow[first : first + step], slow[first + step :])
 
@@ -305,7 +286,7 @@ class Race:
         self.entries += entries
         for fold in range(self.n_folds):
             running = [entry for entry in entries if entry.state == "running"]
-            if self.runner.out_of_time:
+            if self.budget.is_over:
                 break
             self.runner.run(
                 [(entry, fold) for entry in running], *self._later(running, coming, fold)
@@ -336,7 +317,7 @@ class Race:
         own = [(entry, number) for number in range(fold + 1, self.n_folds) for entry in running]
         entries = [Entry(candidate) for candidate in coming]
         others = [(entry, number) for number in range(self.n_folds) for entry in entries]
-        if self._in_a_hurry:
+        if self.budget.is_limited:
             is_slow = any(entry.candidate.method.is_slow for entry in running)
             return [], own + others if is_slow else own
         then = [task for task in own + others if self._is_sure(*task)]
@@ -344,10 +325,6 @@ class Race:
 
     def _is_sure(self, entry: Entry, fold: int) -> bool:
         return fold < _FOLDS_OF_ALL or entry.candidate.is_baseline or self._few_groups
-
-    @property
-    def _in_a_hurry(self) -> bool:
-        return self.runner.seconds_left != np.inf
 
     def _losses(self, entries: Sequence[Entry], n_folds: int) -> list[NDArray[Any]]:
         truth = self.held_out.truth(n_folds)
@@ -359,7 +336,7 @@ class Race:
         return [e for e in self.entries if e.state != "failed" and all(f in e.folds for f in folds)]
 
     def _after_round(self, n_folds: int) -> None:
-        """Say what the leaders will cost at the end, and drop who is clearly behind them."""
+        """Keep time for the leaders' last fits, and drop who is clearly behind them."""
         entries = self.usable(n_folds)
         if not entries:
             return
@@ -367,7 +344,9 @@ class Race:
         means = [float(np.nanmean(loss)) for loss in losses]
         order = best_of_each(means, [entry.candidate.method.name for entry in entries])
         leaders = order[: self.kind.n_averaged(self._n_groups)]
-        self.runner.expect([entries[place].seconds_of_all(self.n_folds) for place in leaders])
+        self.budget.keep_for_last_fits(
+            [entries[place].seconds_of_all(self.n_folds) for place in leaders]
+        )
         if (
             _FOLDS_OF_ALL <= n_folds < self.n_folds
             and not self._few_groups
@@ -376,22 +355,20 @@ class Race:
             self._drop(entries, losses, losses[order[N_BEST - 1]], n_folds)
 
     def _leave_out_the_slowest(self, tier: Sequence[Entry], n_folds: int) -> None:
-        """Let those go on that can be judged on three folds, then those that can be on all."""
-        if not self._in_a_hurry:
+        """Let those go on that the time left is enough for: the best first, then the quickest."""
+        if not self.budget.is_limited:
             return
-        left = self.runner.seconds_left
-        to_do = (LEAST_FOLDS if n_folds < LEAST_FOLDS < self.n_folds else self.n_folds) - n_folds
         running = [entry for entry in tier if entry.state == "running"]
         rivals = self.usable(n_folds)
         means = [float(np.nanmean(loss)) for loss in self._losses(rivals, n_folds)]
         best = {id(rivals[place]) for place in np.argsort(means)[:N_BEST]}
         order = sorted(running, key=lambda e: (id(e) not in best, e.seconds))
-        for entry in order:
-            seconds = to_do * entry.seconds / n_folds
-            needed = entry is order[0] and entry.candidate.is_baseline  # there has to be one
-            if seconds <= left or needed:
-                left -= seconds
-            else:
+        n_ahead = self.budget.folds_ahead(n_folds, self.n_folds)
+        costs = [n_ahead * entry.seconds / n_folds for entry in order]
+        needed = bool(order) and order[0].candidate.is_baseline  # there has to be one
+        paid = affordable(costs, self.budget.seconds_left, first_anyway=needed)
+        for entry, goes_on in zip(order, paid, strict=True):
+            if not goes_on:
                 entry.state = "out of time"
 
     @property
