@@ -6,9 +6,12 @@ import pytest
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
 from groupwise.auto.choice import choose
-from groupwise.auto.kinds import Labels, Problem, in_canonical_order
+from groupwise.auto.entries import Certainty
+from groupwise.auto.held_out import HeldOut
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
-from groupwise.auto.race import HeldOut, Race, take_answer
+from groupwise.auto.problem import Problem, in_canonical_order
+from groupwise.auto.race import Race
 from groupwise.groups import Groups
 from groupwise.methods import METHODS, Method
 
@@ -41,12 +44,13 @@ class Invented:
 
     def __init__(self, problem, splits, budget, slow=()):
         self.problem, self.splits, self.budget, self.slow = problem, splits, budget, slow
-        self.ran, self.then, self.perhaps = [], [], []
+        self.ran, self.sure, self.likely = [], [], []
 
-    def run(self, tasks, then=(), perhaps=()):
-        self.then += [(entry.candidate.name, fold) for entry, fold in then]
-        self.perhaps += [(entry.candidate.name, fold) for entry, fold in perhaps]
-        for entry, fold in tasks:
+    def run(self, tasks):
+        for kept, certainty in ((self.sure, Certainty.SURE), (self.likely, Certainty.LIKELY)):
+            some = [task for task in tasks if task.certainty is certainty]
+            kept += [(task.entry.candidate.name, task.fold) for task in some]
+        for entry, fold in [(task.entry, task.fold) for task in tasks if task.is_asked]:
             if self.budget.is_over:
                 return
             self.ran.append((entry.candidate.name, fold))
@@ -58,7 +62,7 @@ class Invented:
             answer = {"proba_group": np.column_stack([1 - proba, proba])}
             seconds = 10.0 if strength in self.slow else 1.0
             self.budget.spend(seconds)
-            take_answer(entry, fold, FoldAnswer(answer, seconds))
+            entry.take(fold, FoldAnswer(answer, seconds))
 
 
 def of(strength, **options):
@@ -250,13 +254,13 @@ def test_what_is_sure_to_be_asked_for_is(problem, n_rows):
     tiers = [[*weak, *good], [of(0.3), of(0.4, is_slow=True), of(2.5, is_slow=True)]]
     race, runner = race_of(problem.take(np.arange(n_rows)), tiers)
     assert len(race.entries) == (13 if n_rows == 200 else 10)  # more settings of many groups only
-    assert set(runner.then) <= set(runner.ran)
+    assert set(runner.sure) <= set(runner.ran)
     dropped = {("0.2", 2), ("0.3", 2), ("0.4", 2)} if n_rows == 200 else set()
     assert dropped.isdisjoint(runner.ran)
     # of what may be asked for, those dropped in between are not
-    assert set(runner.perhaps) - set(runner.ran) == dropped
+    assert set(runner.likely) - set(runner.ran) == dropped
     # whatever comes after the first round was foreseen, but for the settings of leading methods
-    foreseen = {*runner.then, *runner.perhaps}
+    foreseen = {*runner.sure, *runner.likely}
     assert all("gamma" in name or task in foreseen for task in runner.ran[7:] for name in [task[0]])
 
 
@@ -264,6 +268,6 @@ def test_against_the_clock_nothing_is_sure(problem):
     slow = [of(2.5, is_slow=True), of(2.6, is_slow=True)]
     few = problem.take(np.arange(50))
     _, runner = race_of(few, [[of(3.0), of(2.0)], slow], seconds_left=1e6)
-    assert not runner.then
+    assert not runner.sure
     # the next slow method is begun before its turn, but none beside quick ones
-    assert ("2.6", 0) in runner.perhaps and ("2.5", 0) not in runner.perhaps
+    assert ("2.6", 0) in runner.likely and ("2.5", 0) not in runner.likely

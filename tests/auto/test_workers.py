@@ -13,14 +13,15 @@ import numpy as np
 import psutil
 import pytest
 
-from groupwise.auto import AutoGroupClassifier, budget, race, workers
+from groupwise.auto import AutoGroupClassifier, budget, runner, sampling, workers
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.entries import Certainty, Entry, Task
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
+from groupwise.auto.problem import Problem
 from groupwise.auto.processes import Process, Starter
-from groupwise.auto.race import Entry
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 from groupwise.methods import Method
@@ -133,7 +134,7 @@ def test_finished_folds_are_kept_and_the_run_goes_on(data, cheap_candidates, tmp
         path.unlink()
     same(fit(data, folder=tmp_path / "race"), whole, data)
     # all there: no candidate is fitted on a fold again
-    monkeypatch.setattr(race.Fold, "answer", lambda *_: pytest.fail("fitted again"))
+    monkeypatch.setattr(runner.Fold, "answer", lambda *_: pytest.fail("fitted again"))
     same(fit(data, folder=tmp_path / "race"), whole, data)
 
 
@@ -151,13 +152,13 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
     np.savez(tmp_path / "data.npz", X=data.X, y=data.y, groups=data.groups)
     script.write_text(
         "import sys, time, numpy as np\n"
-        "from groupwise.auto import AutoGroupClassifier, race, base\n"
+        "from groupwise.auto import AutoGroupClassifier, store, base\n"
         "from tests.auto.conftest import cheap\n"
         "base.first_candidates = lambda kind, **_: cheap(kind)\n"
-        "put = race.Store.put\n"
+        "put = store.Store.put\n"
         "def slow(*given):\n"
         "    put(*given); time.sleep(0.2)\n"
-        "race.Store.put = slow\n"
+        "store.Store.put = slow\n"
         f"d = np.load({str(tmp_path / 'data.npz')!r})\n"
         f"model = AutoGroupClassifier(cv=2, random_state=0, folder={str(tmp_path / 'race')!r})\n"
         "model.fit(d['X'], d['y'], groups=d['groups'])\n"
@@ -209,7 +210,7 @@ def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
     tier = cheap("majority")[0][0]
 
     def rows(seconds):
-        return workers.affordable_rows(
+        return sampling.affordable_rows(
             Labels("majority"), problem, tier, stopped(seconds), n_folds=5, seed=0
         )
 
@@ -232,10 +233,10 @@ def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n
         def fit(self, candidate):
             clock[0] += self.seconds
 
-    monkeypatch.setattr(workers, "Trainer", OneSecondPerThousand)
-    monkeypatch.setattr(workers.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(sampling, "Trainer", OneSecondPerThousand)
+    monkeypatch.setattr(sampling.time, "perf_counter", lambda: clock[0])
     tier = cheap("majority")[0][0][:1]
-    rows = workers.affordable_rows(
+    rows = sampling.affordable_rows(
         Labels("majority"), problem, tier, stopped(250.0), n_folds=5, seed=0
     )
     taken = n_groups if rows is None else len(np.unique(groups[rows]))
@@ -250,7 +251,7 @@ def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
     problem = Problem(np.zeros((len(groups), 1)), groups % 2, Groups(groups), 2)
     tier = cheap("majority")[0][0]
     for seed in range(5):
-        rows = workers.affordable_rows(
+        rows = sampling.affordable_rows(
             Labels("majority"), problem, tier, stopped(1e-6), n_folds=5, seed=seed
         )
         taken = np.unique(groups[rows])
@@ -316,11 +317,11 @@ def test_who_gets_which_task(data):
         runner = workers.Workers(kind, tables, 0, None, Budget(None, n_jobs=2))
         try:
             one, other = runner._processes = [Recorded(), Recorded()]
-            waiting = [(Entry(c), 0) for c in (first, second, by_mean, third)]
-            then = [(Entry(first), 1)]
-            perhaps = [(Entry(first), 2)]
+            waiting = [Task(Entry(c), 0) for c in (first, second, by_mean, third)]
+            waiting.append(Task(Entry(first), 1, Certainty.SURE))
+            waiting.append(Task(Entry(first), 2, Certainty.LIKELY))
             for process in (one, other, other, other, other, one, one):
-                runner._hand_out(process, waiting, then, perhaps)
+                runner._hand_out(process, waiting)
         finally:
             runner._processes = []
             runner.close()

@@ -25,14 +25,14 @@ from groupwise.auto.choice import (
 )
 from groupwise.auto.ensemble import Answer
 from groupwise.auto.fold_tables import FoldTables, fold_tables
-from groupwise.auto.kinds import (
-    Kind,
-    Problem,
-    in_canonical_order,
-)
+from groupwise.auto.kinds import Kind
 from groupwise.auto.members import Member
-from groupwise.auto.race import InProcess, Race, Runner, Store
-from groupwise.auto.workers import Workers, affordable_rows
+from groupwise.auto.problem import Problem, in_canonical_order
+from groupwise.auto.race import Race
+from groupwise.auto.runner import InProcess, Runner
+from groupwise.auto.sampling import affordable_rows
+from groupwise.auto.store import Store
+from groupwise.auto.workers import Workers
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import (

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from groupwise.auto.budget import LEAST_FOLDS
 from groupwise.auto.ensemble import Answer, Truth
+from groupwise.auto.entries import Entry
 from groupwise.auto.kinds import Ensemble, Kind
 from groupwise.auto.members import Member
-from groupwise.auto.race import Entry, Race
+from groupwise.auto.race import Race
 from groupwise.auto.scaling import design_effect, mean_interval
 from groupwise.exceptions import GroupDataError
 

@@ -18,11 +18,11 @@ from groupwise.auto.kinds import (
     Kind,
     Labels,
     Measured,
-    Problem,
     Shares,
     Transferred,
     labels,
 )
+from groupwise.auto.problem import Problem
 from groupwise.base import BaseGroupClassifier, Predictions
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.groups import Groups

@@ -1,31 +1,23 @@
-"""The race of candidates over folds: who runs when, who is dropped, and what is kept on disk."""
+"""The race of candidates over folds: who runs when, and who is dropped."""
 
-import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-import groupwise
 from groupwise.auto.budget import Budget, affordable
 from groupwise.auto.candidates import Candidate, variants
-from groupwise.auto.ensemble import FEW_GROUPS, N_BEST, Answer, Truth, best_of_each
-from groupwise.auto.fold_tables import FoldTables
-from groupwise.auto.kinds import Kind, Problem, Split
-from groupwise.auto.members import Fold, FoldAnswer, Member, Trainer, one_thread
+from groupwise.auto.ensemble import FEW_GROUPS, N_BEST, best_of_each
+from groupwise.auto.entries import Certainty, Entry, Task
+from groupwise.auto.held_out import HeldOut
+from groupwise.auto.kinds import Kind
+from groupwise.auto.problem import Problem, Split
+from groupwise.auto.runner import Runner
 from groupwise.auto.scaling import is_worse
-from groupwise.boosting.lightgbm import share_bins
-from groupwise.files import atomic_write
-from groupwise.groups import Groups
-from groupwise.kernels import share_kernels
 
-__all__ = ["Entry", "HeldOut", "InProcess", "Race", "Runner", "Store", "Task"]
+__all__ = ["Race"]
 
 logger = logging.getLogger("groupwise.auto")
 
@@ -33,208 +25,6 @@ logger = logging.getLogger("groupwise.auto")
 _N_SEARCHED = 3
 # Nobody is dropped before.
 _FOLDS_OF_ALL = 2
-
-Task = tuple["Entry", int]
-
-
-@dataclass
-class Entry:
-    """A candidate and how far it has come.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    folds : dict of int to FoldAnswer
-    state : str
-        ``"running"``, ``"finished"``, ``"dropped"``, ``"failed"`` or ``"out of time"``.
-    reason : str
-        Why it failed.
-    """
-
-    candidate: Candidate
-    folds: dict[int, FoldAnswer] = field(default_factory=dict)
-    state: str = "running"
-    reason: str = ""
-
-    @property
-    def seconds(self) -> float:
-        return sum(fold.seconds for fold in self.folds.values())
-
-    def seconds_of_all(self, n_folds: int) -> float:
-        """What a fit to all rows will take, if time grows with the rows."""
-        return self.seconds / len(self.folds) * n_folds / (n_folds - 1)
-
-    def fail(self, reason: str) -> None:
-        """Leave the race."""
-        self.state, self.reason = "failed", reason
-        logger.info("%s failed: %s", self.candidate.name, reason)
-
-
-class HeldOut:
-    """Answers about held-out rows, put together from folds."""
-
-    def __init__(self, kind: Kind, problem: Problem, splits: Sequence[Split]):
-        rows = kind.counted_rows(problem)
-        groups = Groups(problem.groups.codes[rows])
-        self._rows_of = [np.searchsorted(rows, test) for _, test in splits]
-        fold_group = np.full(groups.n_groups, -1)
-        n_held = np.zeros(groups.n_groups, np.intp)
-        for number, places in enumerate(self._rows_of):
-            tested = np.unique(groups.codes[places])
-            fold_group[tested] = number
-            n_held[tested] += 1
-        if (n_held != 1).any():
-            raise ValueError("cv must hold every group out exactly once")
-        y = problem.y[rows]
-        self._truth = Truth(y, groups, fold_group, problem.n_classes)
-        self._names = problem.groups.names[groups.names]
-
-    def truth(self, n_folds: int) -> Truth:
-        """What is known of the groups of the first folds."""
-        return self._truth.take(self._truth.fold_group < n_folds)
-
-    def answer(self, entry: Entry, n_folds: int) -> Answer:
-        """One candidate's answers about them."""
-        truth, whole = self._truth, {}
-        for name, first in entry.folds[0].answer.items():
-            n = truth.groups.n_rows if name.endswith("_row") else truth.groups.n_groups
-            whole[name] = np.full((n, *first.shape[1:]), np.nan)
-        for number in range(n_folds):
-            rows = self._rows_of[number]
-            for name, values in entry.folds[number].answer.items():
-                at = rows if name.endswith("_row") else np.unique(truth.groups.codes[rows])
-                whole[name][at] = values
-        return truth.take_answer(whole, truth.fold_group < n_folds)
-
-    def names(self, n_folds: int) -> NDArray[np.intp]:
-        """Names of the groups of the first folds, in the order of the answers."""
-        return self._names[self._truth.fold_group < n_folds]
-
-
-class Store:
-    """Finished folds in a folder, one file each, named by everything that makes them what they are.
-
-    Parameters
-    ----------
-    folder : Path
-    digest : str
-        Of the data, the folds and the seed; nothing for a folder that goes with the fit.
-    """
-
-    def __init__(self, folder: Path, digest: str):
-        self.folder, self.digest = folder, digest
-        folder.mkdir(parents=True, exist_ok=True)
-
-    @staticmethod
-    def digest_of(kind: Kind, problem: Problem, splits: Sequence[Split], seed: int) -> str:
-        """A text that differs where anything does that a fold's answer depends on."""
-        digest = hashlib.blake2b(digest_size=16)
-        told = (groupwise.__version__, kind, problem.categories, problem.n_classes, seed)
-        digest.update(repr(told).encode())
-        X: Any = problem.X
-        parts: list[Any] = [X.data, X.indices, X.indptr] if issparse(X) else [X]
-        parts += [problem.y, problem.groups.codes, *(test for _, test in splits)]
-        if problem.unprepared is not None:
-            digest.update(joblib.hash(problem.unprepared).encode())
-        if problem.domains is not None:
-            parts.append(problem.domains)
-        for part in parts:
-            array = np.ascontiguousarray(part)
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(array.data)
-        return digest.hexdigest()
-
-    def path(self, candidate: Candidate, fold: int) -> Path:
-        """Where a fold is kept."""
-        told = f"{self.digest} {candidate.key()} {fold}"
-        name = hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
-        return self.folder / f"{candidate.method.name}.{name}.npz"
-
-    def get(self, candidate: Candidate, fold: int) -> FoldAnswer | None:
-        """A finished fold, or ``None``."""
-        path = self.path(candidate, fold)
-        if not path.exists():
-            return None
-        with np.load(path, allow_pickle=False) as held:
-            answer = {name: held[name] for name in held.files if not name.startswith(".")}
-            return FoldAnswer(answer, float(held[".seconds"]), str(held[".failed"]))
-
-    def put(self, candidate: Candidate, fold: int, found: FoldAnswer) -> None:
-        """Keep a fold, whole or not at all."""
-        more = {".seconds": np.array(found.seconds), ".failed": np.array(found.failed)}
-        sync = bool(self.digest)  # a later fit reads it
-        with atomic_write(self.path(candidate, fold), sync=sync) as part, part.open("wb") as stream:
-            # ignored: to the stubs any name could be savez's own option
-            np.savez(stream, **found.answer, **more)  # type: ignore[arg-type]
-
-
-class Runner(Protocol):
-    """What fits candidates: in this process, or in others."""
-
-    def run(
-        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
-    ) -> None:
-        """Run entries on folds; each is left with its answer, or failed, or out of time.
-
-        Where a process would be idle it may run what is sure to be asked for afterwards
-        (``then``), or else what is likely to be (``perhaps``); their entries are left as they are,
-        and the answers kept until they are asked for.
-        """
-        ...
-
-    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
-        """Fit to all rows; ``None`` for what was not done in time."""
-        ...
-
-    def close(self) -> None:
-        """Let everything go."""
-        ...
-
-
-class InProcess:
-    """Fits candidates one after another, without a limit."""
-
-    def __init__(self, kind: Kind, tables: FoldTables, seed: int, store: Store | None):
-        self._kind, self._tables, self._seed, self._store = kind, tables, seed, store
-        self._current: tuple[int, Fold] | None = None
-
-    def run(
-        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
-    ) -> None:
-        with share_kernels(), share_bins(), one_thread():
-            for entry, fold in tasks:
-                found = None if self._store is None else self._store.get(entry.candidate, fold)
-                if found is None:
-                    found = self._fold(fold).answer(entry.candidate)
-                    if self._store is not None:
-                        self._store.put(entry.candidate, fold, found)
-                take_answer(entry, fold, found)
-
-    def close(self) -> None:
-        """Let the rows of the last fold go."""
-        if self._current is not None:
-            self._current = None
-            self._tables.give_back()
-
-    def _fold(self, number: int) -> Fold:
-        if self._current is None or self._current[0] != number:
-            self._current = number, Fold(self._kind, self._tables, number, self._seed)
-            self._tables.keep_only([number])
-        return self._current[1]
-
-    def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
-        self.close()
-        trainer = Trainer(self._kind, self._tables.problem, self._seed)
-        with share_kernels(), share_bins(), one_thread():
-            return [trainer.fit(entry.candidate) for entry in entries]
-
-
-def take_answer(entry: Entry, fold: int, found: FoldAnswer) -> None:
-    """Give an entry what came of it."""
-    entry.folds[fold] = found
-    if found.failed:
-        del entry.folds[fold]
-        entry.fail(found.failed)
 
 
 class Race:
@@ -264,6 +54,8 @@ class Race:
     ):
         self.kind, self.n_folds, self.runner, self.budget = kind, len(splits), runner, budget
         self.held_out = HeldOut(kind, problem, splits)
+        self._n_groups = self.held_out.truth(self.n_folds).groups.n_groups
+        self._few_groups = self._n_groups < FEW_GROUPS
         self.entries: list[Entry] = []
 
     def run(self, tiers: Sequence[Sequence[Candidate]]) -> None:
@@ -288,9 +80,7 @@ class Race:
             running = [entry for entry in entries if entry.state == "running"]
             if self.budget.is_over:
                 break
-            self.runner.run(
-                [(entry, fold) for entry in running], *self._later(running, coming, fold)
-            )
+            self.runner.run(self._tasks(running, coming, fold))
             if any(e.state == "running" and fold not in e.folds for e in running):
                 break  # the time is over
             self._after_round(fold + 1)
@@ -306,10 +96,10 @@ class Race:
                     "%s: %.3f (%.1f s)", entry.candidate.name, np.nanmean(score), entry.seconds
                 )
 
-    def _later(
+    def _tasks(
         self, running: Sequence[Entry], coming: Sequence[Candidate], fold: int
-    ) -> tuple[list[Task], list[Task]]:
-        """What is sure to be asked for after a fold, and what may be.
+    ) -> list[Task]:
+        """What is asked on a fold, and what will be or may be after it.
 
         Against the clock nothing is sure, and what is coming may take all the time there is: only
         slow methods, which come one after another, are begun before their turn.
@@ -319,9 +109,16 @@ class Race:
         others = [(entry, number) for number in range(self.n_folds) for entry in entries]
         if self.budget.is_limited:
             is_slow = any(entry.candidate.method.is_slow for entry in running)
-            return [], own + others if is_slow else own
-        then = [task for task in own + others if self._is_sure(*task)]
-        return then, [task for task in own if not self._is_sure(*task) and task[1] == fold + 1]
+            sure, likely = [], own + others if is_slow else own
+        else:
+            sure = [later for later in own + others if self._is_sure(*later)]
+            next_ones = [later for later in own if later[1] == fold + 1]
+            likely = [later for later in next_ones if not self._is_sure(*later)]
+        return [
+            *(Task(entry, fold) for entry in running),
+            *(Task(*later, Certainty.SURE) for later in sure),
+            *(Task(*later, Certainty.LIKELY) for later in likely),
+        ]
 
     def _is_sure(self, entry: Entry, fold: int) -> bool:
         return fold < _FOLDS_OF_ALL or entry.candidate.is_baseline or self._few_groups
@@ -370,14 +167,6 @@ class Race:
         for entry, goes_on in zip(order, paid, strict=True):
             if not goes_on:
                 entry.state = "out of time"
-
-    @property
-    def _n_groups(self) -> int:
-        return self.held_out.truth(self.n_folds).groups.n_groups
-
-    @property
-    def _few_groups(self) -> bool:
-        return self._n_groups < FEW_GROUPS
 
     def _drop(
         self,

@@ -9,11 +9,8 @@ from sklearn.utils import Tags
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.base import AutoMixin, with_unprepared, with_whole
-from groupwise.auto.kinds import (
-    Numbers,
-    Problem,
-    Times,
-)
+from groupwise.auto.kinds import Numbers, Times
+from groupwise.auto.problem import Problem
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import TotalRows, check_choice, check_totals, group_numbers

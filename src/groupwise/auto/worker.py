@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 import joblib
 
 from groupwise.auto.members import Fold, one_thread
-from groupwise.auto.race import Store
+from groupwise.auto.store import Store
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write, write_text
 from groupwise.kernels import share_kernels

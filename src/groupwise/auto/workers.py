@@ -11,23 +11,20 @@ from typing import Any
 import joblib
 import numpy as np
 import psutil
-from numpy.typing import NDArray
 
 from groupwise.auto.budget import Budget, affordable
-from groupwise.auto.candidates import Candidate
+from groupwise.auto.entries import Certainty, Entry, Task
 from groupwise.auto.fold_tables import FoldTables
-from groupwise.auto.kinds import Kind, Problem
-from groupwise.auto.members import Member, Trainer, key_of_fit, one_thread
+from groupwise.auto.kinds import Kind
+from groupwise.auto.members import Member, key_of_fit
 from groupwise.auto.processes import Process, Starter
-from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
+from groupwise.auto.runner import InProcess
+from groupwise.auto.store import Store
 
-__all__ = ["Workers", "affordable_rows"]
+__all__ = ["Workers"]
 
 _LOOK = 0.01  # seconds between looks at the processes
 _SHORT = 1.0  # CPU seconds of a fit that takes no longer than the start of a process
-_LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
-_ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
-_HUGE = 10  # a group of more than this part of a sample's rows is taken last
 
 
 class Workers:
@@ -36,7 +33,7 @@ class Workers:
     Parameters
     ----------
     kind, tables, seed
-        As in :class:`~groupwise.auto.race.InProcess`.
+        As in :class:`~groupwise.auto.runner.InProcess`.
     store : Store or None
         ``None``: folds are kept in a folder of their own until the end.
     budget : Budget
@@ -75,38 +72,38 @@ class Workers:
         self._starter.close()
         self._home.cleanup()
 
-    def run(
-        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
-    ) -> None:
-        asked = {self._path(task): task for task in tasks}
+    def run(self, tasks: Sequence[Task]) -> None:
+        asked = {self._path(task): task for task in tasks if task.is_asked}
         self._settle(asked)
-        self._prepare({fold for _, fold in asked.values()})
-        waiting = self._to_do(sorted(asked.values(), key=lambda task: self._turn(task[0])))
-        then, perhaps = self._to_do(then), self._to_do(perhaps)
+        self._prepare({task.fold for task in asked.values()})
+        in_turn = sorted(asked.values(), key=lambda task: self._turn(task.entry))
+        waiting = self._to_do([*in_turn, *(task for task in tasks if not task.is_asked)])
         while asked:
             if self._budget.is_over:
                 self._give_up()
                 return
-            for process in self._enough_for([*waiting, *then]):
+            worth_a_start = [task for task in waiting if task.certainty < Certainty.LIKELY]
+            for process in self._enough_for(worth_a_start):
                 if process.doing is not None:
                     self._look_after(process, self._budget.one_fold)
                 if process.doing is None and process.is_ready():
-                    self._hand_out(process, waiting, then, perhaps)
+                    self._hand_out(process, waiting)
             self._settle(asked)
             if asked and not self._help_at_the_start(waiting):
                 time.sleep(_LOOK)
 
     def _path(self, task: Task) -> Path:
-        return self._store.path(task[0].candidate, task[1])
+        return self._store.path(task.entry.candidate, task.fold)
 
     def _settle(self, asked: dict[Path, Task]) -> None:
         """Give entries what has come of them since."""
-        for path, (entry, fold) in list(asked.items()):
-            found = self._store.get(entry.candidate, fold) if path.exists() else None
+        for path, task in list(asked.items()):
+            candidate = task.entry.candidate
+            found = self._store.get(candidate, task.fold) if path.exists() else None
             if found is not None:
-                take_answer(entry, fold, found)
+                task.entry.take(task.fold, found)
             elif path in self._given_up:
-                entry.fail(self._given_up[path])
+                task.entry.fail(self._given_up[path])
             else:
                 continue
             del asked[path]
@@ -121,34 +118,31 @@ class Workers:
             if path not in doing and path not in self._given_up and not path.exists()
         ]
 
-    def _hand_out(
-        self, process: Process, waiting: list[Task], then: list[Task], perhaps: list[Task]
-    ) -> None:
-        """Give a process its next task.
+    def _hand_out(self, process: Process, waiting: list[Task]) -> None:
+        """Give a process its next task, and take that from those that wait.
 
         As long as it can it stays with its fold, for which everything is ready, and leaves those of
         others alone; what may be in vain comes last. What another process has fitted, and only has
         to apply another rule to, is left to it.
         """
-        others = {other.fold for other in self._processes if other is not process}
-        theirs = {(o.fold, fit) for o in self._processes if o is not process for fit in o.fits}
+        others = [other for other in self._processes if other is not process]
+        folds_of_others = {other.fold for other in others}
+        fits_of_others = {(other.fold, fit) for other in others for fit in other.fits}
 
-        def rank(numbered: tuple[int, Task]) -> tuple[bool, int, bool]:
-            number, (_, fold) = numbered
-            is_new = fold != process.fold
-            return (is_new and fold in others) or number == 2, number, is_new
+        def rank(task: Task) -> tuple[bool, Certainty, bool]:
+            is_new = task.fold != process.fold
+            intrudes = is_new and task.fold in folds_of_others
+            return intrudes or task.certainty is Certainty.LIKELY, task.certainty, is_new
 
-        lists = (waiting, then, perhaps)
-        every = [
-            (number, task)
-            for number, tasks in enumerate(lists)
-            for task in tasks
-            if (task[1], key_of_fit(task[0].candidate)) not in theirs
+        free = [
+            task
+            for task in waiting
+            if (task.fold, key_of_fit(task.entry.candidate)) not in fits_of_others
         ]
-        if every:
-            number, task = min(every, key=rank)
-            lists[number].remove(task)
-            process.ask((task[0].candidate, task[1], None), self._path(task))
+        if free:
+            task = min(free, key=rank)
+            waiting.remove(task)
+            process.ask((task.entry.candidate, task.fold, None), self._path(task))
             self._tables.keep_only([other.fold for other in self._processes])
 
     def _prepare(self, folds: set[int]) -> None:
@@ -167,7 +161,10 @@ class Workers:
         if any(process.doing is not None for process in self._processes):
             self._in_process.close()
             return False
-        if self._last_in_process > _SHORT or not waiting or not waiting[0][0].candidate.is_baseline:
+        first = waiting[0] if waiting else None
+        if first is None or not (first.is_asked and first.entry.candidate.is_baseline):
+            return False
+        if self._last_in_process > _SHORT:
             return False
         started = time.process_time()  # other work makes a start as slow
         self._in_process.run([waiting.pop(0)])
@@ -240,68 +237,3 @@ class Workers:
             missing = {f for f in missing if not f.exists() and f not in self._given_up}
             if missing:
                 time.sleep(_LOOK)
-
-
-def affordable_rows(
-    kind: Kind,
-    problem: Problem,
-    tier: Sequence[Candidate],
-    budget: Budget,
-    *,
-    n_folds: int,
-    seed: int,
-) -> NDArray[np.intp] | None:
-    """Rows of as many whole groups as the first tier can be run on in time; ``None``: of all.
-
-    The tier's last candidate is timed on two small samples of groups, and its time taken to grow
-    with the rows. Of few groups none should be missed: there it is enough that two folds and the
-    last fits can be run.
-
-    Parameters
-    ----------
-    kind : Kind
-    problem : Problem
-    tier : sequence of Candidate
-        The last is a typical one.
-    budget : Budget
-    n_folds : int
-    seed : int
-    """
-    if problem.n_rows <= 4 * _LEAST_SAMPLE:
-        return None
-    seconds, least_seconds = budget.first_tier_fold(n_folds), budget.shortest_first_tier_fold()
-    drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
-    sizes_drawn = problem.groups.sizes[drawn]
-    n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
-
-    def rows_of(n_rows: float) -> NDArray[np.intp]:
-        # a huge group would be there instead of many others: these come first
-        order = np.argsort(sizes_drawn > n_rows / _HUGE, kind="stable")
-        n_within = int(np.searchsorted(np.cumsum(sizes_drawn[order]), n_rows, side="right"))
-        taken = np.zeros(problem.groups.n_groups, bool)
-        taken[drawn[order[: max(n_within, 2)]]] = True
-        return np.flatnonzero(taken[problem.groups.codes])
-
-    times, sizes = [], []  # of one fold
-    for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
-        rows = rows_of(size)
-        with one_thread():
-            started = time.perf_counter()
-            Trainer(kind, problem.take(rows), seed).fit(tier[-1])
-            fitted = time.perf_counter()
-            if problem.unprepared is not None:
-                problem.unprepared.fold(rows, rows[:1])
-            prepared = time.perf_counter()
-        times.append(n_fits * (fitted - started) + (prepared - fitted))
-        sizes.append(len(rows))
-    per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
-    fixed = max(times[1] - per_row * sizes[1], 0.0)
-
-    def n_rows_in(seconds: float) -> float:
-        return (seconds - fixed) / per_row
-
-    enough = float(sizes_drawn[:_ENOUGH_GROUPS].sum())
-    n_rows = max(n_rows_in(seconds), min(n_rows_in(least_seconds), enough))
-    if n_rows >= problem.n_rows:
-        return None
-    return rows_of(max(n_rows, _LEAST_SAMPLE))
