@@ -25,7 +25,8 @@ class Purse(Budget):
 
     def __init__(self, seconds_left=np.inf, n_tasks=10**6):
         super().__init__(None if seconds_left == np.inf else seconds_left)
-        self.seconds_left, self.n_tasks, self.is_over, self.kept = seconds_left, n_tasks, False, []
+        self.seconds_left, self.n_tasks, self.kept = seconds_left, n_tasks, []
+        self.is_over = n_tasks <= 0
 
     def spend(self, seconds):
         self.seconds_left -= seconds
@@ -165,6 +166,15 @@ def test_a_slow_method_that_cannot_be_judged_makes_room(problem):
     judged = {entry.candidate.name: len(entry.folds) for entry in race.entries}
     assert (judged["0.5"], judged["2.5"]) == (1, 5)
     assert [name for name, _ in runner.ran[25:]] == ["0.5", *["2.5"] * 5]
+
+
+def test_one_candidate_is_judged_however_short_the_time(problem):
+    tier = [of(3.0, is_baseline=True), of(2.0)]
+    race, runner = race_of(problem, [tier], n_tasks=0, seconds_left=-1.0)
+    assert not runner.ran and not race.usable(1)
+    race.run_whatever_it_takes(tier[0], Invented(problem, runner.splits, Purse()))
+    found = [(entry.candidate.name, entry.state, len(entry.folds)) for entry in race.entries]
+    assert found == [("2.0", "out of time", 0), ("3.0", "finished", 5)]
 
 
 def test_an_incomplete_round_is_the_last(problem):

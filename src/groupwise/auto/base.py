@@ -95,10 +95,9 @@ class AutoMixin:
             try:
                 race = Race(kind, problem, tables.splits, runner, budget)
                 race.run(tiers)
-                if budget.is_over and not race.usable(1):  # the cheapest, whatever it takes
-                    race.runner, race.budget = InProcess(kind, tables, seed, None), Budget(None)
-                    race.entries = race.entries[1:]
-                    race.run_tier(tiers[0][:1])
+                if budget.is_over and not race.usable(1):
+                    cheapest, here = tiers[0][0], InProcess(kind, tables, seed, None)
+                    race.run_whatever_it_takes(cheapest, here)
                 choice = choose(kind, race, whole)
                 members = runner.refit(choice.entries)
             finally:

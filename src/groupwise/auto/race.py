@@ -96,6 +96,12 @@ class Race:
                     "%s: %.3f (%.1f s)", entry.candidate.name, np.nanmean(score), entry.seconds
                 )
 
+    def run_whatever_it_takes(self, candidate: Candidate, runner: Runner) -> None:
+        """Run one candidate, in the place of its first attempt, without a limit."""
+        self.runner, self.budget = runner, Budget(None)
+        self.entries = [entry for entry in self.entries if entry.candidate is not candidate]
+        self.run_tier([candidate])
+
     def _tasks(
         self, running: Sequence[Entry], coming: Sequence[Candidate], fold: int
     ) -> list[Task]:

@@ -47,13 +47,13 @@ def start_workers(job: Path) -> NoReturn:
     numbers: dict[int, int] = {}  # by process id
     while True:
         if select.select([0], [], [], _LOOK)[0]:
-            told = os.read(0, 4096).split()
-            if not told:
+            lines = os.read(0, 4096).split()
+            if not lines:  # the end
                 for process in numbers:
                     os.kill(process, signal.SIGKILL)
                     os.waitpid(process, 0)
                 os._exit(0)
-            for number in map(int, told):
+            for number in map(int, lines):
                 process = os.fork()
                 if process == 0:
                     _become_worker(job, number, shared)
