@@ -33,8 +33,9 @@ from sklearn.preprocessing import StandardScaler
 from groupwise import Groups
 from groupwise.auto import AutoGroupClassifier
 from groupwise.auto.candidates import Candidate, first_candidates
-from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import Trainer
+from groupwise.auto.problem import Problem
 from groupwise.datasets import GroupedData, load_mil, load_uci, load_wisdm, make_sessions
 from groupwise.datasets.aggregates import load_ionosphere, make_aggregates
 from groupwise.methods import methods_for

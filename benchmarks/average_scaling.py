@@ -19,7 +19,8 @@ from member_weights import answers
 from sklearn.metrics import roc_auc_score
 
 from groupwise.auto.ensemble import FEW_GROUPS, GroupAverage
-from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.kinds import Labels
+from groupwise.auto.problem import Problem
 from groupwise.auto.scaling import Scaling, cross_fitted, log_loss
 from groupwise.groups import Groups
 from training.incontext.prior import KINDS, SHAPES, make_tables

@@ -32,8 +32,9 @@ from harness import Report
 
 from groupwise.auto import AutoGroupClassifier, base
 from groupwise.auto.candidates import Candidate, first_candidates
-from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import Trainer, one_thread
+from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
 from groupwise.methods import get_method
 

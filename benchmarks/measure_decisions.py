@@ -17,8 +17,9 @@ from threadpoolctl import threadpool_limits
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.ensemble import RowAverage, Truth, log_odds
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Measured, Problem, in_canonical_order
+from groupwise.auto.kinds import Measured
 from groupwise.auto.members import Fold, Trainer
+from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.auto.scaling import cross_fitted, is_worse
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.datasets import make_users

@@ -20,8 +20,9 @@ from threadpoolctl import threadpool_limits
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.ensemble import Truth, best_of_each, mixture_weights
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Kind, Labels, Problem, Transferred, in_canonical_order
+from groupwise.auto.kinds import Kind, Labels, Transferred
 from groupwise.auto.members import Fold, Trainer
+from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.auto.scaling import Scaling, cross_fitted, log_loss
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.groups import Groups

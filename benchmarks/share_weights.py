@@ -18,10 +18,12 @@ from threadpoolctl import threadpool_limits
 
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.ensemble import Answer, ShareAverage, Truth, best_of_each, count_loss
+from groupwise.auto.entries import Entry
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Problem, Shares, in_canonical_order
+from groupwise.auto.held_out import HeldOut
+from groupwise.auto.kinds import Shares
 from groupwise.auto.members import Fold, Trainer
-from groupwise.auto.race import Entry, HeldOut
+from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.auto.scaling import Scaling, is_worse
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.datasets import load_wisdm, make_aggregates

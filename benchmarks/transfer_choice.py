@@ -16,7 +16,8 @@ from member_weights import answers
 from sklearn.linear_model import LogisticRegression
 
 from groupwise.auto.ensemble import RowAverage, Truth
-from groupwise.auto.kinds import Problem, Transferred
+from groupwise.auto.kinds import Transferred
+from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
 
 STORED = RESULTS / "transfer_choice.jsonl"

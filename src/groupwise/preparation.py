@@ -257,10 +257,20 @@ def fit_preparation(
     used = [(name, step, _as_slice(columns)) for name, step, columns in steps if columns]
     fitted = ColumnTransformer(used, sparse_threshold=0.0)
     prepared = fitted.fit_transform(X)
-    for _, step, _ in (*fitted.transformers, *fitted.transformers_):
-        if isinstance(step, Pipeline):  # scikit-learn's name of it: a model file holds no function
-            step[0].set_params(strategy="median")
+    _call_it_median(fitted)
     return fitted, prepared
+
+
+def _call_it_median(fitted: ColumnTransformer) -> None:
+    """Let imputers have the strategy ``"median"``, whose numbers our own function has learned.
+
+    The function is for learning alone, where it holds a fifth as much (:func:`_filled_and_scaled`);
+    a fitted imputer only reads the numbers. With the name, a model file holds no function, and
+    whoever looks at the imputer sees what it does.
+    """
+    for _, step, _ in (*fitted.transformers, *fitted.transformers_):
+        if isinstance(step, Pipeline):
+            step[0].set_params(strategy="median")
 
 
 def _as_slice(columns: list[Any]) -> Any:

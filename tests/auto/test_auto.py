@@ -6,7 +6,7 @@ import pytest
 
 from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
-from groupwise.auto.race import InProcess
+from groupwise.auto.runner import InProcess
 from groupwise.auto.scaling import mean_interval
 from groupwise.datasets import make_sessions
 from groupwise.datasets.transfer import make_shifted_domains

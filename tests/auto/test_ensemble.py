@@ -15,7 +15,7 @@ from groupwise.auto.ensemble import (
     count_loss,
     mixture_weights,
 )
-from groupwise.auto.kinds import Labels
+from groupwise.auto.kinds import Labels, Measured
 from groupwise.auto.scaling import Scaling
 from groupwise.groups import Groups
 from groupwise.metrics import get_measure
@@ -247,3 +247,12 @@ def test_one_member_decides_only_where_it_is_clearly_better():
     )
     perfect = {**sign, "proba_row": two_columns(truth.y_row.astype(float))}
     assert RowDecision.fit([noise, perfect], truth, list("ab"), get_measure("f1")).average
+
+
+def test_methods_are_told_the_measure_as_it_was_given():
+    measure = get_measure("f1")
+    assert Measured(measure, "f1").fixed == {"measure": "f1"}
+    from_older_file = Measured.__new__(Measured)
+    vars(from_older_file).update(measure=measure, told="f1")
+    assert from_older_file.fixed == {"measure": measure}
+    assert repr(from_older_file) == f"Measured(measure={measure!r}, given=None)"

@@ -12,8 +12,8 @@ from groupwise.auto import AutoGroupClassifier
 from groupwise.auto import fold_tables as fold_tables_module
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Problem
 from groupwise.auto.members import Fold, one_thread
+from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
 from groupwise.incontext import InContextClassifier
 from groupwise.preparation import fit_preparation

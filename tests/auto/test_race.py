@@ -3,44 +3,57 @@
 import numpy as np
 import pytest
 
+from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
 from groupwise.auto.choice import choose
-from groupwise.auto.kinds import Labels, Problem, in_canonical_order
+from groupwise.auto.entries import Certainty
+from groupwise.auto.held_out import HeldOut
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
-from groupwise.auto.race import HeldOut, Race, take_answer
+from groupwise.auto.problem import Problem, in_canonical_order
+from groupwise.auto.race import Race
 from groupwise.groups import Groups
 from groupwise.methods import METHODS, Method
 
 KIND = Labels("majority")
 
 
+class Purse(Budget):
+    """So many seconds for folds, and so many tasks."""
+
+    seconds_left = is_over = None
+
+    def __init__(self, seconds_left=np.inf, n_tasks=10**6):
+        super().__init__(None if seconds_left == np.inf else seconds_left)
+        self.seconds_left, self.n_tasks, self.kept = seconds_left, n_tasks, []
+        self.is_over = n_tasks <= 0
+
+    def spend(self, seconds):
+        self.seconds_left -= seconds
+        self.n_tasks -= 1
+        self.is_over = self.n_tasks <= 0
+
+    def keep_for_last_fits(self, seconds):
+        self.kept.append(list(seconds))
+
+
 class Invented:
-    """Answers as near to the truth as the name of the method says; stops after so many tasks.
+    """Answers as near to the truth as the name of the method says.
 
     ``slow`` methods take ten seconds, others one.
     """
 
-    n_jobs = 1
+    def __init__(self, problem, splits, budget, slow=()):
+        self.problem, self.splits, self.budget, self.slow = problem, splits, budget, slow
+        self.ran, self.sure, self.likely = [], [], []
 
-    def __init__(self, problem, splits, n_tasks=10**6, slow=(), seconds_left=np.inf):
-        self.problem, self.splits, self.left = problem, splits, n_tasks
-        self.slow, self.seconds_left = slow, seconds_left
-        self.ran, self.expected, self.then, self.perhaps = [], [], [], []
-
-    @property
-    def out_of_time(self):
-        return self.left <= 0
-
-    def expect(self, seconds):
-        self.expected.append(list(seconds))
-
-    def run(self, tasks, then=(), perhaps=()):
-        self.then += [(entry.candidate.name, fold) for entry, fold in then]
-        self.perhaps += [(entry.candidate.name, fold) for entry, fold in perhaps]
-        for entry, fold in tasks:
-            if self.out_of_time:
+    def run(self, tasks):
+        for kept, certainty in ((self.sure, Certainty.SURE), (self.likely, Certainty.LIKELY)):
+            some = [task for task in tasks if task.certainty is certainty]
+            kept += [(task.entry.candidate.name, task.fold) for task in some]
+        for entry, fold in [(task.entry, task.fold) for task in tasks if task.is_asked]:
+            if self.budget.is_over:
                 return
-            self.left -= 1
             self.ran.append((entry.candidate.name, fold))
             code = self.problem.y[self.splits[fold][1]]
             strength = float(entry.candidate.method.name)
@@ -49,8 +62,8 @@ class Invented:
             proba = 1 / (1 + np.exp(-score))
             answer = {"proba_group": np.column_stack([1 - proba, proba])}
             seconds = 10.0 if strength in self.slow else 1.0
-            self.seconds_left -= seconds
-            take_answer(entry, fold, FoldAnswer(answer, seconds))
+            self.budget.spend(seconds)
+            entry.take(fold, FoldAnswer(answer, seconds))
 
 
 def of(strength, **options):
@@ -67,10 +80,11 @@ def problem():
     return Problem(np.zeros((200, 1)), y, Groups(np.arange(200)), 2)
 
 
-def race_of(problem, tiers, **options):
+def race_of(problem, tiers, slow=(), **limits):
     splits = KIND.splits(problem, 5, 0)
-    runner = Invented(problem, splits, **options)
-    race = Race(KIND, problem, splits, runner)
+    budget = Purse(**limits)
+    runner = Invented(problem, splits, budget, slow)
+    race = Race(KIND, problem, splits, runner, budget)
     race.run(tiers)
     return race, runner
 
@@ -82,7 +96,8 @@ def test_who_is_clearly_behind_leaves_and_baselines_stay(problem):
     assert state["0.0"] == ("dropped", 2)
     assert state["0.1"] == ("finished", 5)
     assert state["2.95"] == ("finished", 5)
-    assert len(runner.expected[-1]) == 5 and runner.expected[-1][0] == 1.25  # one fold more of five
+    kept = runner.budget.kept[-1]
+    assert len(kept) == 5 and kept[0] == 1.25  # one fold more of five
 
 
 def test_leaders_try_their_settings(problem):
@@ -151,6 +166,15 @@ def test_a_slow_method_that_cannot_be_judged_makes_room(problem):
     judged = {entry.candidate.name: len(entry.folds) for entry in race.entries}
     assert (judged["0.5"], judged["2.5"]) == (1, 5)
     assert [name for name, _ in runner.ran[25:]] == ["0.5", *["2.5"] * 5]
+
+
+def test_one_candidate_is_judged_however_short_the_time(problem):
+    tier = [of(3.0, is_baseline=True), of(2.0)]
+    race, runner = race_of(problem, [tier], n_tasks=0, seconds_left=-1.0)
+    assert not runner.ran and not race.usable(1)
+    race.run_whatever_it_takes(tier[0], Invented(problem, runner.splits, Purse()))
+    found = [(entry.candidate.name, entry.state, len(entry.folds)) for entry in race.entries]
+    assert found == [("2.0", "out of time", 0), ("3.0", "finished", 5)]
 
 
 def test_an_incomplete_round_is_the_last(problem):
@@ -240,13 +264,13 @@ def test_what_is_sure_to_be_asked_for_is(problem, n_rows):
     tiers = [[*weak, *good], [of(0.3), of(0.4, is_slow=True), of(2.5, is_slow=True)]]
     race, runner = race_of(problem.take(np.arange(n_rows)), tiers)
     assert len(race.entries) == (13 if n_rows == 200 else 10)  # more settings of many groups only
-    assert set(runner.then) <= set(runner.ran)
+    assert set(runner.sure) <= set(runner.ran)
     dropped = {("0.2", 2), ("0.3", 2), ("0.4", 2)} if n_rows == 200 else set()
     assert dropped.isdisjoint(runner.ran)
     # of what may be asked for, those dropped in between are not
-    assert set(runner.perhaps) - set(runner.ran) == dropped
+    assert set(runner.likely) - set(runner.ran) == dropped
     # whatever comes after the first round was foreseen, but for the settings of leading methods
-    foreseen = {*runner.then, *runner.perhaps}
+    foreseen = {*runner.sure, *runner.likely}
     assert all("gamma" in name or task in foreseen for task in runner.ran[7:] for name in [task[0]])
 
 
@@ -254,6 +278,6 @@ def test_against_the_clock_nothing_is_sure(problem):
     slow = [of(2.5, is_slow=True), of(2.6, is_slow=True)]
     few = problem.take(np.arange(50))
     _, runner = race_of(few, [[of(3.0), of(2.0)], slow], seconds_left=1e6)
-    assert not runner.then
+    assert not runner.sure
     # the next slow method is begun before its turn, but none beside quick ones
-    assert ("2.6", 0) in runner.perhaps and ("2.5", 0) not in runner.perhaps
+    assert ("2.6", 0) in runner.likely and ("2.5", 0) not in runner.likely

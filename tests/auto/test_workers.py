@@ -13,13 +13,15 @@ import numpy as np
 import psutil
 import pytest
 
-from groupwise.auto import AutoGroupClassifier, race, workers
+from groupwise.auto import AutoGroupClassifier, budget, runner, sampling, workers
+from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.entries import Certainty, Entry, Task
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Labels, Problem
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
+from groupwise.auto.problem import Problem
 from groupwise.auto.processes import Process, Starter
-from groupwise.auto.race import Entry
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 from groupwise.methods import Method
@@ -63,6 +65,11 @@ def troublemakers(tmp_path, monkeypatch):
     (tmp_path / "troublemakers.py").write_text(SLEEPER)
     monkeypatch.syspath_prepend(str(tmp_path))
     return "troublemakers:"
+
+
+def stopped(limit):
+    """A budget whose clock stands still."""
+    return Budget(limit, clock=lambda: 0.0)
 
 
 def fit(data, **options):
@@ -127,7 +134,7 @@ def test_finished_folds_are_kept_and_the_run_goes_on(data, cheap_candidates, tmp
         path.unlink()
     same(fit(data, folder=tmp_path / "race"), whole, data)
     # all there: no candidate is fitted on a fold again
-    monkeypatch.setattr(race.Fold, "answer", lambda *_: pytest.fail("fitted again"))
+    monkeypatch.setattr(runner.Fold, "answer", lambda *_: pytest.fail("fitted again"))
     same(fit(data, folder=tmp_path / "race"), whole, data)
 
 
@@ -145,13 +152,13 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
     np.savez(tmp_path / "data.npz", X=data.X, y=data.y, groups=data.groups)
     script.write_text(
         "import sys, time, numpy as np\n"
-        "from groupwise.auto import AutoGroupClassifier, race, base\n"
+        "from groupwise.auto import AutoGroupClassifier, store, base\n"
         "from tests.auto.conftest import cheap\n"
         "base.first_candidates = lambda kind, **_: cheap(kind)\n"
-        "put = race.Store.put\n"
+        "put = store.Store.put\n"
         "def slow(*given):\n"
         "    put(*given); time.sleep(0.2)\n"
-        "race.Store.put = slow\n"
+        "store.Store.put = slow\n"
         f"d = np.load({str(tmp_path / 'data.npz')!r})\n"
         f"model = AutoGroupClassifier(cv=2, random_state=0, folder={str(tmp_path / 'race')!r})\n"
         "model.fit(d['X'], d['y'], groups=d['groups'])\n"
@@ -174,7 +181,7 @@ def test_killed_and_started_again_gives_the_same_model(data, cheap_candidates, t
 def test_candidates_that_run_away_are_left_out(data, add_candidates, troublemakers, monkeypatch):
     trouble = {"Sleeper": "took longer than 2 s", "Quitter": "ended with 3", "Glutton": "used more"}
     add_candidates(*(troublemakers + name for name in trouble))
-    monkeypatch.setattr(workers, "_SHARE_OF_ONE", 0.02)
+    monkeypatch.setattr(budget, "_ONE_FOLD", 0.02)
     memory = type("Memory", (), {"available": 2**28 * 1.2})
     monkeypatch.setattr(workers.psutil, "virtual_memory", lambda: memory)
     model = fit(data, time_limit=100.0)
@@ -203,8 +210,8 @@ def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
     tier = cheap("majority")[0][0]
 
     def rows(seconds):
-        return workers.affordable_rows(
-            Labels("majority"), problem, tier, seconds=seconds, n_folds=5, n_jobs=1, seed=0
+        return sampling.affordable_rows(
+            Labels("majority"), problem, tier, stopped(seconds), n_folds=5, seed=0
         )
 
     assert rows(1e6) is None
@@ -226,11 +233,11 @@ def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n
         def fit(self, candidate):
             clock[0] += self.seconds
 
-    monkeypatch.setattr(workers, "Trainer", OneSecondPerThousand)
-    monkeypatch.setattr(workers.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(sampling, "Trainer", OneSecondPerThousand)
+    monkeypatch.setattr(sampling.time, "perf_counter", lambda: clock[0])
     tier = cheap("majority")[0][0][:1]
-    rows = workers.affordable_rows(
-        Labels("majority"), problem, tier, seconds=250.0, n_folds=5, n_jobs=1, seed=0
+    rows = sampling.affordable_rows(
+        Labels("majority"), problem, tier, stopped(250.0), n_folds=5, seed=0
     )
     taken = n_groups if rows is None else len(np.unique(groups[rows]))
     assert abs(taken - n_taken) <= 10
@@ -244,8 +251,8 @@ def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
     problem = Problem(np.zeros((len(groups), 1)), groups % 2, Groups(groups), 2)
     tier = cheap("majority")[0][0]
     for seed in range(5):
-        rows = workers.affordable_rows(
-            Labels("majority"), problem, tier, seconds=1e-6, n_folds=5, n_jobs=1, seed=seed
+        rows = sampling.affordable_rows(
+            Labels("majority"), problem, tier, stopped(1e-6), n_folds=5, seed=seed
         )
         taken = np.unique(groups[rows])
         assert len(taken) == 16  # of 60 rows each in a thousand
@@ -261,7 +268,7 @@ def test_a_last_fit_that_fails_says_why(data, troublemakers, monkeypatch, can_fo
     entry = Entry(Candidate(Method("majority", "refuser", troublemakers + "Refuser", "")))
     entry.folds[0] = FoldAnswer({}, 1.0)
     with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
-        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        runner = workers.Workers(kind, tables, 0, None, Budget(None, n_jobs=2))
         try:
             with pytest.raises(ValueError, match="too many rows"):
                 runner.refit([entry])
@@ -287,15 +294,10 @@ def test_members_that_are_not_fitted_in_time_are_left_out(data, left, seconds, f
     for entry, of_fold in zip(entries, seconds, strict=True):  # all rows take twice as long
         entry.folds[0] = FoldAnswer({}, of_fold)
     with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
-        runner = workers.Workers(
-            kind,
-            tables,
-            0,
-            None,
-            n_jobs=2,
-            time_limit=60.0,
-            deadline=time.monotonic() + left,
-        )
+        behind = 60.0 - left  # the clock began so long ago
+        start = iter([time.monotonic() - behind])
+        limit = Budget(60.0, n_jobs=2, clock=lambda: next(start, None) or time.monotonic())
+        runner = workers.Workers(kind, tables, 0, None, limit)
         try:
             members = runner.refit(entries)
         finally:
@@ -305,21 +307,6 @@ def test_members_that_are_not_fitted_in_time_are_left_out(data, left, seconds, f
     assert all(m is None or m.name == name for m, name in zip(members, names, strict=True))
 
 
-def test_time_is_kept_for_members_fitted_side_by_side(data):
-    """Graham's bound: 6 / 2 + 3 / 2, and a fifth more."""
-    kind = Labels("majority")
-    problem = Problem(data.X, data.y, Groups(data.groups), 2)
-    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
-        end = time.monotonic() + 1000.0
-        for n_jobs, needed in ((1, 6.0), (2, 4.5)):
-            runner = workers.Workers(
-                kind, tables, 0, None, n_jobs=n_jobs, time_limit=1000.0, deadline=end
-            )
-            runner.expect([1.0, 2.0, 3.0])
-            runner.close()
-            assert runner._reserve == pytest.approx(1.2 * needed + 20.2)
-
-
 def test_who_gets_which_task(data):
     """Each keeps its fold and what it has fitted, and helps with another's fold at last."""
     first, second, third = (c for tier in cheap("majority")[0] for c in tier)
@@ -327,14 +314,14 @@ def test_who_gets_which_task(data):
     kind = Labels("majority")
     problem = Problem(data.X, data.y, Groups(data.groups), 2)
     with fold_tables(problem, kind.splits(problem, 4, 0)) as tables:
-        runner = workers.Workers(kind, tables, 0, None, n_jobs=2, time_limit=None, deadline=None)
+        runner = workers.Workers(kind, tables, 0, None, Budget(None, n_jobs=2))
         try:
             one, other = runner._processes = [Recorded(), Recorded()]
-            waiting = [(Entry(c), 0) for c in (first, second, by_mean, third)]
-            then = [(Entry(first), 1)]
-            perhaps = [(Entry(first), 2)]
+            waiting = [Task(Entry(c), 0) for c in (first, second, by_mean, third)]
+            waiting.append(Task(Entry(first), 1, Certainty.SURE))
+            waiting.append(Task(Entry(first), 2, Certainty.LIKELY))
             for process in (one, other, other, other, other, one, one):
-                runner._hand_out(process, waiting, then, perhaps)
+                runner._hand_out(process, waiting)
         finally:
             runner._processes = []
             runner.close()

@@ -13,8 +13,8 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 from groupwise.auto import AutoGroupClassifier, base
 from groupwise.auto.candidates import Candidate
-from groupwise.auto.kinds import Problem, in_canonical_order
 from groupwise.auto.members import Trainer
+from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.cli import app
 from groupwise.dask.ids import hash_ids, held_out
 from groupwise.gbdt import GroupBoostClassifier

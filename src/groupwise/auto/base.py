@@ -1,6 +1,5 @@
 """What the automatic classifier and regressor share: the race, and what is known after it."""
 
-import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -14,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from groupwise._typing import RandomState, Rows
+from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates
 from groupwise.auto.choice import (
     Estimate,
@@ -25,14 +25,14 @@ from groupwise.auto.choice import (
 )
 from groupwise.auto.ensemble import Answer
 from groupwise.auto.fold_tables import FoldTables, fold_tables
-from groupwise.auto.kinds import (
-    Kind,
-    Problem,
-    in_canonical_order,
-)
+from groupwise.auto.kinds import Kind
 from groupwise.auto.members import Member
-from groupwise.auto.race import InProcess, Race, Runner, Store
-from groupwise.auto.workers import Workers, affordable_rows
+from groupwise.auto.problem import Problem, in_canonical_order
+from groupwise.auto.race import Race
+from groupwise.auto.runner import InProcess, Runner
+from groupwise.auto.sampling import affordable_rows
+from groupwise.auto.store import Store
+from groupwise.auto.workers import Workers
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import (
@@ -70,8 +70,12 @@ class AutoMixin:
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, "(0, inf)")
 
+    def _budget(self) -> Budget:
+        """The time of a fit that begins now."""
+        return Budget(self.time_limit, effective_n_jobs(self.n_jobs))
+
     def _race(
-        self, kind: Kind, given: Problem, *, started: float, measure: str | None = None
+        self, kind: Kind, given: Problem, budget: Budget, *, measure: str | None = None
     ) -> None:
         """Let candidates compete, and fit those chosen to all rows."""
         problem, position = in_canonical_order(given)
@@ -83,18 +87,17 @@ class AutoMixin:
             n_classes=problem.n_classes,
             measure=measure,
         )
-        problem = self._affordable(kind, problem, tiers[0], seed, started)
+        problem = self._affordable(kind, problem, tiers[0], seed, budget)
         whole = problem.whole_of_groups()
         with fold_tables(problem, kind.splits(problem, self.cv, seed)) as tables:
             problem = tables.problem  # the same, not in memory
-            runner = self._runner(kind, tables, tiers, seed, started)
+            runner = self._runner(kind, tables, tiers, seed, budget)
             try:
-                race = Race(kind, problem, tables.splits, runner)
+                race = Race(kind, problem, tables.splits, runner, budget)
                 race.run(tiers)
-                if runner.out_of_time and not race.usable(1):  # the cheapest, whatever it takes
-                    race.runner = InProcess(kind, tables, seed, None)
-                    race.entries = race.entries[1:]
-                    race.run_tier(tiers[0][:1])
+                if budget.is_over and not race.usable(1):
+                    cheapest, here = tiers[0][0], InProcess(kind, tables, seed, None)
+                    race.run_whatever_it_takes(cheapest, here)
                 choice = choose(kind, race, whole)
                 members = runner.refit(choice.entries)
             finally:
@@ -109,21 +112,13 @@ class AutoMixin:
         self.not_tried_ |= dict.fromkeys(late, "out of time")
 
     def _affordable(
-        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int, started: float
+        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int, budget: Budget
     ) -> Problem:
         """As many groups as the first tier can be judged on in what is left of the time."""
-        if self.time_limit is None:
+        if not budget.is_limited:
             return problem
         n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
-        rows = affordable_rows(
-            kind,
-            problem,
-            tier,
-            seconds=max(0.0, started + self.time_limit - time.monotonic()),
-            n_folds=n_folds,
-            n_jobs=effective_n_jobs(self.n_jobs),
-            seed=seed,
-        )
+        rows = affordable_rows(kind, problem, tier, budget, n_folds=n_folds, seed=seed)
         return problem if rows is None else problem.take(rows)
 
     def _runner(
@@ -132,22 +127,20 @@ class AutoMixin:
         tables: FoldTables,
         tiers: Sequence[Sequence[Candidate]],
         seed: int,
-        started: float,
+        budget: Budget,
     ) -> Runner:
         """What fits candidates: other processes where there is a limit or more than one job."""
         store = None
         if self.folder is not None:
             digest = Store.digest_of(kind, tables.problem, tables.splits, seed)
             store = Store(Path(self.folder), digest)
-        n_jobs = effective_n_jobs(self.n_jobs)
-        if self.time_limit is None and n_jobs == 1:
+        if not budget.is_limited and budget.n_jobs == 1:
             return InProcess(kind, tables, seed, store)
-        if self.time_limit is None:
-            needed = {c.method.needs for tier in tiers for c in tier} - {None}
-            limits: dict[str, Any] = {"time_limit": None, "deadline": None, "modules": needed}
-        else:  # what slow methods need, which may never have their turn, they load themselves
-            limits = {"time_limit": self.time_limit, "deadline": started + self.time_limit}
-        return Workers(kind, tables, seed, store, n_jobs=n_jobs, **limits)
+        needed = {c.method.needs for tier in tiers for c in tier if c.method.needs is not None}
+        # with a limit, what slow methods need, which may never have their turn, they load
+        # themselves
+        modules = () if budget.is_limited else sorted(needed)
+        return Workers(kind, tables, seed, store, budget, modules=modules)
 
     @property
     def leaderboard_(self) -> pd.DataFrame:

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from groupwise.auto.budget import LEAST_FOLDS
 from groupwise.auto.ensemble import Answer, Truth
+from groupwise.auto.entries import Entry
 from groupwise.auto.kinds import Ensemble, Kind
 from groupwise.auto.members import Member
-from groupwise.auto.race import LEAST_FOLDS, Entry, Race
+from groupwise.auto.race import Race
 from groupwise.auto.scaling import design_effect, mean_interval
 from groupwise.exceptions import GroupDataError
 

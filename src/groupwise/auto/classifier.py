@@ -1,7 +1,5 @@
 """The best classifier that the library can make of a table in the time there is."""
 
-import time
-import warnings
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, Self
@@ -19,13 +17,13 @@ from groupwise.auto.kinds import (
     Kind,
     Labels,
     Measured,
-    Problem,
     Shares,
     Transferred,
     labels,
 )
+from groupwise.auto.problem import Problem
 from groupwise.base import BaseGroupClassifier, Predictions
-from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning, warn_caller
 from groupwise.groups import Groups
 from groupwise.inputs import (
     check_choice,
@@ -33,6 +31,7 @@ from groupwise.inputs import (
     check_labels,
     check_shares,
     class_codes,
+    domain_codes,
     expecting,
     find_target_rows,
     split_column,
@@ -207,15 +206,15 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         -------
         self : AutoGroupClassifier
         """
-        started = time.monotonic()
         self._check_parameters()
+        budget = self._budget()
         kind = self._resolve_kind()
         trial = type(self)(**self.get_params(deep=False))
         problem = trial._checked_problem(kind, X, y, groups, domains)
         problem = with_unprepared(with_whole(problem, keep_whole), unprepared)
         name = self.measure if isinstance(self.measure, str) else None
         measure = name if self.kind == "measure" else None
-        trial._race(kind, problem, started=started, measure=measure)
+        trial._race(kind, problem, budget, measure=measure)
         trial.kind_, trial.target_domain_ = kind, self.target_domain
         return self._take_over(trial)
 
@@ -230,11 +229,10 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         if domains is not None and not isinstance(kind, Transferred):
             raise GroupDataError(f"domains are for kind='transfer', and kind is {self.kind!r}")
         if isinstance(kind, Transferred) and domains is None:
-            warnings.warn(
+            warn_caller(
                 "AutoGroupClassifier.fit got no domains and takes every row for one of the target: "
                 "were they lost on the way? Pass domains=, or domain_column= with the ids in X",
                 GroupsLostWarning,
-                stacklevel=3,
             )
         codes: NDArray[Any]
         if isinstance(kind, Shares):
@@ -248,11 +246,11 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         self._check_classes(kind, len(classes))
         self.classes_ = classes
         self._remember_groups(groups, encoded)
-        domain_codes = None
+        of_domain = None
         if isinstance(kind, Transferred):
-            domain_codes = _domain_codes(domains, self.target_domain, encoded.n_rows)
+            of_domain = domain_codes(domains, self.target_domain, encoded.n_rows)
         categories = self._category_columns()
-        return Problem(rows, codes, encoded, len(classes), categories, domain_codes)
+        return Problem(rows, codes, encoded, len(classes), categories, of_domain)
 
     def _check_classes(self, kind: Kind, n_classes: int) -> None:
         if n_classes > 2 and kind.name == "presence":
@@ -346,12 +344,3 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._kind_name != "presence"
         return tags
-
-
-def _domain_codes(domains: Ids, target_domain: Any, n_rows: int) -> NDArray[np.intp]:
-    """Codes of the domains, the target first."""
-    if domains is None:
-        return np.zeros(n_rows, np.intp)
-    encoded = check_groups(domains, n_rows, name="domains")
-    is_target = find_target_rows(encoded, target_domain, n_rows)
-    return np.where(is_target, 0, 1 + encoded.codes)

@@ -18,7 +18,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.utils import check_array
 
 from groupwise._typing import MatrixLike, Rows
-from groupwise.auto.kinds import Problem, Split
+from groupwise.auto.problem import Problem, Split
 from groupwise.files import atomic_write, locked
 from groupwise.inputs.rows import CategoryColumns
 from groupwise.preparation import Prepared, fit_preparation, needs_preparation, prepare

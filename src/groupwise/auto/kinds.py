@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from groupwise._typing import Rows
-from groupwise.auto.canonical_order import canonical_order, named_by_place
 from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
     FEW_GROUPS,
@@ -24,13 +22,12 @@ from groupwise.auto.ensemble import (
     count_loss,
     log_odds,
 )
+from groupwise.auto.problem import Problem, Split
 from groupwise.auto.scaling import Scaling, log_loss
 from groupwise.exceptions import GroupDataError
-from groupwise.groups import Groups
 from groupwise.metrics import GroupMeasure, MeasureLike
 from groupwise.metrics.survival import concordance_parts
 from groupwise.model_selection import Splitter, split_whole_groups
-from groupwise.preparation import Unprepared
 from groupwise.rules import MajorityVote
 
 __all__ = [
@@ -39,109 +36,13 @@ __all__ = [
     "Labels",
     "Measured",
     "Numbers",
-    "Problem",
     "Shares",
-    "Split",
     "Times",
     "Transferred",
-    "in_canonical_order",
     "labels",
 ]
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 Ensemble = GroupAverage | ShareAverage | NumberAverage | RowAverage | RowDecision
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Checked training data of any kind.
-
-    Attributes
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
-        Categories as codes.
-    y : ndarray of shape (n_rows,) or (n_rows, n_classes)
-        Class codes, the group's shares, or the group's number.
-    groups : Groups
-        Named 0, 1, ...
-    n_classes : int
-        0 for numbers.
-    categories : tuple of int
-        Columns of ``X`` that hold codes of categories.
-    domains : ndarray of shape (n_rows,), default=None
-        Codes; the target's is 0.
-    keep_whole : ndarray of shape (n_rows,), default=None
-        Coarser ids that no fold divides.
-    unprepared : Unprepared, default=None
-        The rows before a preparation that every fold learns for itself; ``X`` is what comes of it
-        on all rows.
-    """
-
-    X: Rows
-    y: NDArray[Any]
-    groups: Groups
-    n_classes: int
-    categories: tuple[int, ...] = ()
-    domains: NDArray[np.intp] | None = None
-    keep_whole: NDArray[np.intp] | None = None
-    unprepared: Unprepared | None = None
-
-    @property
-    def n_rows(self) -> int:
-        return self.groups.n_rows
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Columns of ``X`` that are no categories."""
-        return tuple(c for c in range(self.X.shape[1]) if c not in self.categories)
-
-    def whole_of_groups(self) -> dict[int, int] | None:
-        """The coarser id of each group by its name, where there are such."""
-        if self.keep_whole is None:
-            return None
-        ids = self.keep_whole[self.groups.first_rows]
-        return dict(zip(self.groups.names.tolist(), ids.tolist(), strict=True))
-
-    def take(self, rows: NDArray[np.intp]) -> "Problem":
-        """The same for some of the rows; groups keep their names."""
-        rest = None if self.unprepared is None else self.unprepared.take(rows)
-        return self.take_as(rows, self.X[rows], self.categories, rest)
-
-    def take_as(
-        self,
-        rows: NDArray[np.intp],
-        X: Rows,
-        categories: tuple[int, ...],
-        unprepared: Unprepared | None = None,
-    ) -> "Problem":
-        """The same for some of the rows, with these features."""
-        return replace(
-            self,
-            X=X,
-            y=self.y[rows],
-            categories=categories,
-            groups=Groups(self.groups.names[self.groups.codes[rows]]),
-            domains=None if self.domains is None else self.domains[rows],
-            keep_whole=None if self.keep_whole is None else self.keep_whole[rows],
-            unprepared=unprepared,
-        )
-
-
-def in_canonical_order(problem: Problem) -> tuple[Problem, NDArray[np.intp]]:
-    """Rows and groups in the order in which folds are drawn and members fitted.
-
-    Returns
-    -------
-    ordered : Problem
-    group : ndarray of shape (n_groups,)
-        Position in the given groups of each group.
-    """
-    order, group = canonical_order(problem.X, problem.y, problem.groups, problem.domains)
-    ordered = problem.take(order)
-    ordered = replace(ordered, groups=Groups(named_by_place(ordered.groups.codes)))
-    if ordered.keep_whole is None:
-        return ordered, group
-    return replace(ordered, keep_whole=named_by_place(ordered.keep_whole)), group
 
 
 def labels(score_row: NDArray[Any]) -> NDArray[np.intp]:
@@ -285,12 +186,13 @@ class Measured(Kind):
     Attributes
     ----------
     measure : GroupMeasure
-    told : str, GroupMeasure or callable
-        The same as the caller gave it: some methods know measures by name only.
+    given : str, GroupMeasure, callable or None
+        The same as the caller gave it: some methods know measures by name only. ``None`` in an
+        older model file.
     """
 
     measure: GroupMeasure
-    told: MeasureLike
+    given: MeasureLike | None = None
 
     name: ClassVar[str] = "measure"
     keeps: ClassVar[tuple[str, ...]] = ("score_row", "proba_row")
@@ -298,7 +200,7 @@ class Measured(Kind):
 
     @property
     def fixed(self) -> dict[str, Any]:
-        return {"measure": self.told}
+        return {"measure": self.measure if self.given is None else self.given}
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return 1.0 - self.score(answer, truth)

@@ -21,7 +21,8 @@ from groupwise._typing import Rows
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.ensemble import Answer
 from groupwise.auto.fold_tables import FoldTables, ReadyRows
-from groupwise.auto.kinds import Kind, Problem
+from groupwise.auto.kinds import Kind
+from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
 from groupwise.majority import NaiveGroupClassifier
 from groupwise.preparation import Prepared, fit_preparation, needs_preparation, prepare

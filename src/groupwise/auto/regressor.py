@@ -1,6 +1,5 @@
 """The best regressor that the library can make of a table in the time there is."""
 
-import time
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,11 +9,8 @@ from sklearn.utils import Tags
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.auto.base import AutoMixin, with_unprepared, with_whole
-from groupwise.auto.kinds import (
-    Numbers,
-    Problem,
-    Times,
-)
+from groupwise.auto.kinds import Numbers, Times
+from groupwise.auto.problem import Problem
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import TotalRows, check_choice, check_totals, group_numbers
@@ -110,13 +106,13 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         -------
         self : AutoGroupRegressor
         """
-        started = time.monotonic()
         self._check_effort()
+        budget = self._budget()
         trial = type(self)(**self.get_params(deep=False))
         problem = with_whole(trial._checked_problem(X, y, groups), keep_whole)
         problem = with_unprepared(problem, unprepared)
         kind = Times() if self.target == "time" else Numbers(self.target)
-        trial._race(kind, problem, started=started)
+        trial._race(kind, problem, budget)
         return self._take_over(trial)
 
     def _check_training(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> TotalRows:

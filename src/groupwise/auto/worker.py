@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 import joblib
 
 from groupwise.auto.members import Fold, one_thread
-from groupwise.auto.race import Store
+from groupwise.auto.store import Store
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.files import atomic_write, write_text
 from groupwise.kernels import share_kernels
@@ -47,13 +47,13 @@ def start_workers(job: Path) -> NoReturn:
     numbers: dict[int, int] = {}  # by process id
     while True:
         if select.select([0], [], [], _LOOK)[0]:
-            told = os.read(0, 4096).split()
-            if not told:
+            lines = os.read(0, 4096).split()
+            if not lines:  # the end
                 for process in numbers:
                     os.kill(process, signal.SIGKILL)
                     os.waitpid(process, 0)
                 os._exit(0)
-            for number in map(int, told):
+            for number in map(int, lines):
                 process = os.fork()
                 if process == 0:
                     _become_worker(job, number, shared)

@@ -1,5 +1,6 @@
 """Candidates fitted in processes of their own, which can be stopped."""
 
+import itertools
 import tempfile
 import time
 from collections import deque
@@ -10,46 +11,33 @@ from typing import Any
 import joblib
 import numpy as np
 import psutil
-from numpy.typing import NDArray
 
-from groupwise.auto.candidates import Candidate
+from groupwise.auto.budget import Budget, affordable
+from groupwise.auto.entries import Certainty, Entry, Task
 from groupwise.auto.fold_tables import FoldTables
-from groupwise.auto.kinds import Kind, Problem
-from groupwise.auto.members import Member, Trainer, key_of_fit, one_thread
+from groupwise.auto.kinds import Kind
+from groupwise.auto.members import Member, key_of_fit
 from groupwise.auto.processes import Process, Starter
-from groupwise.auto.race import Entry, InProcess, Store, Task, take_answer
+from groupwise.auto.runner import InProcess
+from groupwise.auto.store import Store
 
-__all__ = ["Workers", "affordable_rows"]
+__all__ = ["Workers"]
 
 _LOOK = 0.01  # seconds between looks at the processes
 _SHORT = 1.0  # CPU seconds of a fit that takes no longer than the start of a process
-_LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
-_ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
-_HUGE = 10  # a group of more than this part of a sample's rows is taken last
-# One candidate may use so much of the time on one fold.
-_SHARE_OF_ONE = 0.125
-# Of the time there is: for the first tier on a large table, and for the last fits, before any of
-# them has been timed and at most.
-_FIRST_TIER = 0.4
-_UNKNOWN_RESERVE, _MOST_RESERVE = 0.25, 0.4
-_TO_READ = 0.02  # for reading what they left
-_GRACE = 0.05  # for last fits that are quick, when the time is over
 
 
 class Workers:
-    """Runs folds in processes, within a time.
+    """Runs folds in processes, within a budget of time.
 
     Parameters
     ----------
     kind, tables, seed
-        As in :class:`~groupwise.auto.race.InProcess`.
+        As in :class:`~groupwise.auto.runner.InProcess`.
     store : Store or None
         ``None``: folds are kept in a folder of their own until the end.
-    n_jobs : int
-    time_limit : float or None
-        Seconds for all folds and the last fits.
-    deadline : float or None
-        The end of the time, on the clock of ``time.monotonic``.
+    budget : Budget
+        Says how many processes there are, and what they may take.
     modules : sequence of str, default=()
         To be loaded before the first process is there, once for all.
     """
@@ -60,33 +48,22 @@ class Workers:
         tables: FoldTables,
         seed: int,
         store: Store | None,
+        budget: Budget,
         *,
-        n_jobs: int,
-        time_limit: float | None,
-        deadline: float | None,
         modules: Sequence[str] = (),
     ):
         self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
-        self._here, self._tables = InProcess(kind, tables, seed, self._store), tables
-        self._starter, self.n_jobs, self._n_folds = (
-            Starter(home / "job"),
-            n_jobs,
-            len(tables.splits),
-        )
+        self._in_process, self._tables = InProcess(kind, tables, seed, self._store), tables
+        self._starter, self._budget = Starter(home / "job"), budget
+        self._n_jobs, self._n_folds = budget.n_jobs, len(tables.splits)
         where = (self._store.folder.absolute(), self._store.digest)
         joblib.dump((kind, tables, seed, *where, modules), self._starter.job)
         self._processes: list[Process] = []
         self._given_up: dict[Path, str] = {}  # what was to be left, and why it was not
-        self._helped = 0.0  # CPU seconds of the last fit in this process
-        self._deadline = deadline
-        self._most_bytes = 0.8 * psutil.virtual_memory().available / n_jobs
-        self._most_seconds = np.inf if time_limit is None else _SHARE_OF_ONE * time_limit
-        self._reserve = 0.0 if time_limit is None else _UNKNOWN_RESERVE * time_limit
-        self._to_read = 0.0 if time_limit is None else 0.2 + _TO_READ * time_limit
-        self._most_reserve = 0.0 if time_limit is None else _MOST_RESERVE * time_limit
-        self._grace = 0.0 if time_limit is None else _GRACE * time_limit
+        self._last_in_process = 0.0  # CPU seconds of the last fit in this process
+        self._most_bytes = 0.8 * psutil.virtual_memory().available / budget.n_jobs
 
     def close(self) -> None:
         """End all processes and remove what they shared."""
@@ -95,59 +72,38 @@ class Workers:
         self._starter.close()
         self._home.cleanup()
 
-    def expect(self, seconds: Sequence[float]) -> None:
-        """Keep time for the last fits, side by side.
-
-        In whatever order, they end after ``sum / n_jobs + max * (1 - 1 / n_jobs)`` (Graham 1969,
-        Bounds on Multiprocessing Timing Anomalies).
-        """
-        if self._deadline is not None:
-            share = 1 / self.n_jobs
-            needed = share * sum(seconds) + (1 - share) * max(seconds)
-            self._reserve = min(1.2 * needed + self._to_read, self._most_reserve)
-
-    @property
-    def out_of_time(self) -> bool:
-        return self.seconds_left < 0
-
-    @property
-    def seconds_left(self) -> float:
-        if self._deadline is None:
-            return np.inf
-        return self.n_jobs * (self._deadline - time.monotonic() - self._reserve)
-
-    def run(
-        self, tasks: Sequence[Task], then: Sequence[Task] = (), perhaps: Sequence[Task] = ()
-    ) -> None:
-        asked = {self._path(task): task for task in tasks}
+    def run(self, tasks: Sequence[Task]) -> None:
+        asked = {self._path(task): task for task in tasks if task.is_asked}
         self._settle(asked)
-        self._prepare({fold for _, fold in asked.values()})
-        waiting = self._to_do(sorted(asked.values(), key=lambda task: self._turn(task[0])))
-        then, perhaps = self._to_do(then), self._to_do(perhaps)
+        self._prepare({task.fold for task in asked.values()})
+        in_turn = sorted(asked.values(), key=lambda task: self._turn(task.entry))
+        waiting = self._to_do([*in_turn, *(task for task in tasks if not task.is_asked)])
         while asked:
-            if self.out_of_time:
+            if self._budget.is_over:
                 self._give_up()
                 return
-            for process in self._enough_for([*waiting, *then]):
+            worth_a_start = [task for task in waiting if task.certainty < Certainty.LIKELY]
+            for process in self._enough_for(worth_a_start):
                 if process.doing is not None:
-                    self._look_after(process, self._most_seconds)
+                    self._look_after(process, self._budget.one_fold)
                 if process.doing is None and process.is_ready():
-                    self._hand_out(process, waiting, then, perhaps)
+                    self._hand_out(process, waiting)
             self._settle(asked)
             if asked and not self._help_at_the_start(waiting):
                 time.sleep(_LOOK)
 
     def _path(self, task: Task) -> Path:
-        return self._store.path(task[0].candidate, task[1])
+        return self._store.path(task.entry.candidate, task.fold)
 
     def _settle(self, asked: dict[Path, Task]) -> None:
         """Give entries what has come of them since."""
-        for path, (entry, fold) in list(asked.items()):
-            found = self._store.get(entry.candidate, fold) if path.exists() else None
+        for path, task in list(asked.items()):
+            candidate = task.entry.candidate
+            found = self._store.get(candidate, task.fold) if path.exists() else None
             if found is not None:
-                take_answer(entry, fold, found)
+                task.entry.take(task.fold, found)
             elif path in self._given_up:
-                entry.fail(self._given_up[path])
+                task.entry.fail(self._given_up[path])
             else:
                 continue
             del asked[path]
@@ -162,41 +118,38 @@ class Workers:
             if path not in doing and path not in self._given_up and not path.exists()
         ]
 
-    def _hand_out(
-        self, process: Process, waiting: list[Task], then: list[Task], perhaps: list[Task]
-    ) -> None:
-        """Give a process its next task.
+    def _hand_out(self, process: Process, waiting: list[Task]) -> None:
+        """Give a process its next task, and take that from those that wait.
 
         As long as it can it stays with its fold, for which everything is ready, and leaves those of
         others alone; what may be in vain comes last. What another process has fitted, and only has
         to apply another rule to, is left to it.
         """
-        others = {other.fold for other in self._processes if other is not process}
-        theirs = {(o.fold, fit) for o in self._processes if o is not process for fit in o.fits}
+        others = [other for other in self._processes if other is not process]
+        folds_of_others = {other.fold for other in others}
+        fits_of_others = {(other.fold, fit) for other in others for fit in other.fits}
 
-        def rank(numbered: tuple[int, Task]) -> tuple[bool, int, bool]:
-            number, (_, fold) = numbered
-            is_new = fold != process.fold
-            return (is_new and fold in others) or number == 2, number, is_new
+        def rank(task: Task) -> tuple[bool, Certainty, bool]:
+            is_new = task.fold != process.fold
+            intrudes = is_new and task.fold in folds_of_others
+            return intrudes or task.certainty is Certainty.LIKELY, task.certainty, is_new
 
-        lists = (waiting, then, perhaps)
-        every = [
-            (number, task)
-            for number, tasks in enumerate(lists)
-            for task in tasks
-            if (task[1], key_of_fit(task[0].candidate)) not in theirs
+        free = [
+            task
+            for task in waiting
+            if (task.fold, key_of_fit(task.entry.candidate)) not in fits_of_others
         ]
-        if every:
-            number, task = min(every, key=rank)
-            lists[number].remove(task)
-            process.ask((task[0].candidate, task[1], None), self._path(task))
+        if free:
+            task = min(free, key=rank)
+            waiting.remove(task)
+            process.ask((task.entry.candidate, task.fold, None), self._path(task))
             self._tables.keep_only([other.fold for other in self._processes])
 
     def _prepare(self, folds: set[int]) -> None:
         """Have the rows of these folds prepared; of the next ones too, where a process is free."""
         if not self._tables.missing(sorted(folds)):
             return
-        last = max(max(folds) + 1, min(min(folds) + self.n_jobs, self._n_folds))
+        last = max(max(folds) + 1, min(min(folds) + self._n_jobs, self._n_folds))
         todo = self._tables.missing(range(min(folds), last))
         self._make_files([((None, fold, None), self._tables.path(fold)) for fold in todo])
 
@@ -206,19 +159,22 @@ class Workers:
         One that takes longer is the last, as processes that are ready meanwhile wait for its end.
         """
         if any(process.doing is not None for process in self._processes):
-            self._here.close()
+            self._in_process.close()
             return False
-        if self._helped > _SHORT or not waiting or not waiting[0][0].candidate.is_baseline:
+        first = waiting[0] if waiting else None
+        if first is None or not (first.is_asked and first.entry.candidate.is_baseline):
+            return False
+        if self._last_in_process > _SHORT:
             return False
         started = time.process_time()  # other work makes a start as slow
-        self._here.run([waiting.pop(0)])
-        self._helped = time.process_time() - started
+        self._in_process.run([waiting.pop(0)])
+        self._last_in_process = time.process_time() - started
         return True
 
     def _enough_for(self, waiting: Sequence[Any]) -> list[Process]:
         """The processes; one more for each task that waits, up to ``n_jobs``."""
         free = sum(process.doing is None for process in self._processes)
-        for _ in range(min(len(waiting) - free, self.n_jobs - len(self._processes))):
+        for _ in range(min(len(waiting) - free, self._n_jobs - len(self._processes))):
             self._processes.append(Process(self._starter))
         return self._processes
 
@@ -240,7 +196,7 @@ class Workers:
 
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         """Fit to all rows side by side, the best first in ``entries``; what is late is ended."""
-        self._reserve = self._to_read
+        self._budget.begin_last_fits()
         files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
         order = sorted(range(len(entries)), key=lambda place: self._turn(entries[place]))
         self._make_files([((entries[p].candidate, None, files[p]), files[p]) for p in order])
@@ -248,107 +204,36 @@ class Workers:
         for place in order:
             # one that was not made though there was time is fitted here, with its error; and one
             # there has to be
-            if members[place] is None and not (self.out_of_time and any(members)):
-                members[place] = self._here.refit([entries[place]])[0]
+            if members[place] is None and not (self._budget.is_over and any(members)):
+                members[place] = self._in_process.refit([entries[place]])[0]
         self._fit_quick_ones(entries, members)
         return members
 
     def _fit_quick_ones(self, entries: Sequence[Entry], members: list[Member | None]) -> None:
-        """Fit here what was not made in time and takes hardly any, the best first.
-
-        On a busy machine the time can be over before the processes are at it.
-        """
-        left = self._grace
-        for place, entry in enumerate(entries):
-            seconds = entry.seconds_of_all(self._n_folds)
-            if members[place] is None and seconds <= left:
-                left -= seconds
-                members[place] = self._here.refit([entry])[0]
+        """Fit here what was not made in time and takes hardly any, the best first."""
+        missing = [place for place, member in enumerate(members) if member is None]
+        costs = [entries[place].seconds_of_all(self._n_folds) for place in missing]
+        paid = affordable(costs, self._budget.after_the_end)
+        for place in itertools.compress(missing, paid):
+            members[place] = self._in_process.refit([entries[place]])[0]
 
     def _turn(self, entry: Entry) -> float:
         """Against the clock the shortest first; else the longest, so that none is left alone."""
-        return entry.seconds if self._deadline is not None else -entry.seconds
+        return entry.seconds if self._budget.is_limited else -entry.seconds
 
     def _make_files(self, tasks: Sequence[tuple[tuple[Any, ...], Path]]) -> None:
         """Ask for files side by side; a process that ends leaves its own out."""
         waiting, missing = deque(tasks), {file for _, file in tasks}
         while missing:
-            if self.out_of_time:
+            if self._budget.is_over:
                 self._give_up()
                 return
             for process in self._enough_for(waiting):
                 if process.doing is not None:
                     own = process.doing in missing
-                    self._look_after(process, np.inf if own else self._most_seconds)
+                    self._look_after(process, np.inf if own else self._budget.one_fold)
                 if process.doing is None and waiting and process.is_ready():
                     process.ask(*waiting.popleft())
             missing = {f for f in missing if not f.exists() and f not in self._given_up}
             if missing:
                 time.sleep(_LOOK)
-
-
-def affordable_rows(
-    kind: Kind,
-    problem: Problem,
-    tier: Sequence[Candidate],
-    *,
-    seconds: float,
-    n_folds: int,
-    n_jobs: int,
-    seed: int,
-) -> NDArray[np.intp] | None:
-    """Rows of as many whole groups as the first tier can be run on in time; ``None``: of all.
-
-    The tier's last candidate is timed on two small samples of groups, and its time taken to grow
-    with the rows. Of few groups none should be missed: there it is enough that two folds and the
-    last fits can be run.
-
-    Parameters
-    ----------
-    kind : Kind
-    problem : Problem
-    tier : sequence of Candidate
-        The last is a typical one.
-    seconds : float
-        All that is left.
-    n_folds, n_jobs : int
-    seed : int
-    """
-    if problem.n_rows <= 4 * _LEAST_SAMPLE:
-        return None
-    drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
-    sizes_drawn = problem.groups.sizes[drawn]
-    n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
-
-    def rows_of(n_rows: float) -> NDArray[np.intp]:
-        # a huge group would be there instead of many others: these come first
-        order = np.argsort(sizes_drawn > n_rows / _HUGE, kind="stable")
-        n_within = int(np.searchsorted(np.cumsum(sizes_drawn[order]), n_rows, side="right"))
-        taken = np.zeros(problem.groups.n_groups, bool)
-        taken[drawn[order[: max(n_within, 2)]]] = True
-        return np.flatnonzero(taken[problem.groups.codes])
-
-    times, sizes = [], []  # of one fold
-    for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
-        rows = rows_of(size)
-        with one_thread():
-            started = time.perf_counter()
-            Trainer(kind, problem.take(rows), seed).fit(tier[-1])
-            fitted = time.perf_counter()
-            if problem.unprepared is not None:
-                problem.unprepared.fold(rows, rows[:1])
-            prepared = time.perf_counter()
-        times.append(n_fits * (fitted - started) + (prepared - fitted))
-        sizes.append(len(rows))
-    per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
-    fixed = max(times[1] - per_row * sizes[1], 0.0)
-
-    def n_rows_in(share: float, rounds: int) -> float:
-        """Rows of so many rounds of the tier in a share of the time."""
-        return (share * seconds * n_jobs / rounds - fixed) / per_row
-
-    enough = float(sizes_drawn[:_ENOUGH_GROUPS].sum())
-    n_rows = max(n_rows_in(_FIRST_TIER, n_folds), min(n_rows_in(2 * _FIRST_TIER, 3), enough))
-    if n_rows >= problem.n_rows:
-        return None
-    return rows_of(max(n_rows, _LEAST_SAMPLE))

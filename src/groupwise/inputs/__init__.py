@@ -6,7 +6,13 @@ candidate classes (:class:`CandidateRows`), domains (:class:`DomainRows`).
 """
 
 from groupwise.inputs.candidates import CandidateRows, candidates_of_labels, check_candidates
-from groupwise.inputs.domains import DomainRows, check_domains, domain_shares, find_target_rows
+from groupwise.inputs.domains import (
+    DomainRows,
+    check_domains,
+    domain_codes,
+    domain_shares,
+    find_target_rows,
+)
 from groupwise.inputs.labels import GroupedRows, check_known_classes, check_labels, class_codes
 from groupwise.inputs.parameters import (
     ClassWeight,
@@ -74,6 +80,7 @@ __all__ = [
     "class_counts",
     "class_shares",
     "dense",
+    "domain_codes",
     "domain_shares",
     "expecting",
     "expecting_rows_for",

@@ -12,7 +12,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
 from groupwise.inputs.rows import check_groups, check_weights
 
-__all__ = ["DomainRows", "check_domains", "domain_shares", "find_target_rows"]
+__all__ = ["DomainRows", "check_domains", "domain_codes", "domain_shares", "find_target_rows"]
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,22 @@ def find_target_rows(domains: Groups | None, target_domain: Any, n_rows: int) ->
             f"{_listed(domains)}"
         )
     return domains.codes == position[0]
+
+
+def domain_codes(
+    domains: ArrayLike | Groups | None, target_domain: Any, n_rows: int
+) -> NDArray[np.intp]:
+    """Codes of the rows' domains, 0 for the target's; without domains, 0 for all.
+
+    Examples
+    --------
+    >>> domain_codes(["b", "a", "b"], "b", 3).tolist()
+    [0, 1, 0]
+    """
+    if domains is None:
+        return np.zeros(n_rows, np.intp)
+    encoded = check_groups(domains, n_rows, name="domains")
+    return np.where(find_target_rows(encoded, target_domain, n_rows), 0, 1 + encoded.codes)
 
 
 def domain_shares(

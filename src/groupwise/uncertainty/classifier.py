@@ -19,6 +19,7 @@ from groupwise.inputs import (
     check_shares,
     class_codes,
     class_shares,
+    domain_codes,
     find_target_rows,
     split_column,
 )
@@ -297,17 +298,17 @@ class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifi
         )
         X, groups = self._groups_to_fit(X, groups)
         numbers, codes, encoded, self.classes_ = _checked_labels(self, X, y, groups, self.kind)
-        domain_codes = self._domain_codes(domains, encoded.n_rows)
+        of_domain = self._domain_codes(domains, encoded.n_rows)
         counted = None
-        if domain_codes is not None and self.weighting is None:
-            counted = domain_codes == 0
+        if of_domain is not None and self.weighting is None:
+            counted = of_domain == 0
         data = training_data(
             as_given(X, numbers),
             numbers,
             codes,
             encoded,
             keep_whole=keep_whole,
-            domains=domain_codes,
+            domains=of_domain,
             counted=counted,
         )
         self._remember_groups(groups, encoded)
@@ -336,9 +337,7 @@ class ConformalGroupClassifier(SetsMixin, ShareIntervalsMixin, BaseGroupClassifi
                 "in X",
                 GroupsLostWarning,
             )
-            return np.zeros(n_rows, np.intp)
-        encoded = check_groups(domains, n_rows, name="domains")
-        return np.where(find_target_rows(encoded, self.target_domain, n_rows), 0, 1 + encoded.codes)
+        return domain_codes(domains, self.target_domain, n_rows)
 
     def _calibrate(
         self, data: TrainingData, models: list[Any], held_out: list[NDArray[np.intp]]
