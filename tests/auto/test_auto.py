@@ -207,6 +207,21 @@ def test_transfer(cheap_candidates):
     assert 0.5 < model.estimate_.score <= 1
 
 
+def test_a_target_with_one_row_of_a_class_learns_it_from_the_source(cheap_candidates):
+    d = make_shifted_domains(random_state=0)
+    domains, y = np.asarray(d.domains), np.asarray(d.y)
+    target = np.flatnonzero(domains == "target")
+    rare = y == np.unique(y)[1]
+    few = np.r_[target[~rare[target]][:12], target[rare[target]][:1]]
+    rows = np.r_[np.flatnonzero(domains != "target"), few]
+    model = AutoGroupClassifier("transfer", target_domain="target", random_state=0)
+    model.fit(d.X[rows], y[rows], domains=domains[rows])
+    others = np.setdiff1d(target, few)
+    assert set(model.predict(d.X[others])) == set(y)
+    failed = model.leaderboard_.query("state == 'failed'")
+    assert failed["method"].tolist() == ["target-only"]  # a fold trains without the class
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("target", ["mean", "total"])
 def test_regressor(target, tmp_path):

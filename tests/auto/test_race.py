@@ -7,7 +7,7 @@ from groupwise.auto.candidates import Candidate, first_candidates, variants
 from groupwise.auto.choice import choose
 from groupwise.auto.kinds import Labels, Problem, in_canonical_order
 from groupwise.auto.members import FoldAnswer
-from groupwise.auto.race import HeldOut, Race, take_answer
+from groupwise.auto.race import Entry, HeldOut, Race, take_answer
 from groupwise.groups import Groups
 from groupwise.methods import METHODS, Method
 
@@ -257,3 +257,11 @@ def test_against_the_clock_nothing_is_sure(problem):
     assert not runner.then
     # the next slow method is begun before its turn, but none beside quick ones
     assert ("2.6", 0) in runner.perhaps and ("2.5", 0) not in runner.perhaps
+
+
+def test_a_failure_is_told_once(caplog):
+    entry = Entry(Candidate(METHODS[0]))
+    with caplog.at_level("INFO", "groupwise.auto"):
+        for fold in range(2):
+            take_answer(entry, fold, FoldAnswer({}, 0.1, f"fold {fold} is bad"))
+    assert (entry.state, entry.reason, len(caplog.records)) == ("failed", "fold 0 is bad", 1)

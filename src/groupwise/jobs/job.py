@@ -4,7 +4,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -14,12 +13,17 @@ import pandas as pd
 import psutil
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.fold_result import FoldResult
-from groupwise.jobs.model import TableModel, column_importance, fit_model, search_params
+from groupwise.jobs.model import (
+    TableModel,
+    column_importance,
+    few_threads,
+    fit_model,
+    search_params,
+)
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
@@ -220,7 +224,7 @@ class Job:
     ) -> TableModel:
         """Fit a method to the rows (all of them by default)."""
         features, targets = self._part(rows)
-        with _few_threads(len(features)):
+        with few_threads(len(features)):
             return fit_model(
                 features,
                 targets,
@@ -235,7 +239,7 @@ class Job:
     ) -> dict[str, Any]:
         """The method's small search, on whole groups of the rows."""
         features, targets = self._part(rows)
-        with _few_threads(len(features)):
+        with few_threads(len(features)):
             return search_params(features, targets, method=method, params=params, **self._context())
 
     def _used_by(self, method: Method) -> tuple[pd.DataFrame, Groups] | None:
@@ -416,11 +420,6 @@ class PeakMemory:
         self._thread.join()
         self._look()
         self.mib = (self._most - self._start) / 2**20
-
-
-def _few_threads(n_rows: int) -> Any:
-    """One thread for a small table, where more would only wait for each other."""
-    return threadpool_limits(1) if n_rows < 20_000 else nullcontext()
 
 
 def _set_aside(
