@@ -233,7 +233,7 @@ COLUMNS = [
     Bad("parameter without value", "--param must be name=value, got 'gamma'", 2, changed(),
         [*ROLES, "-p", "gamma"]),
     Bad("parameter out of range", "gamma must be a number in [0, inf), got -1", 1, changed(),
-        [*ROLES, "-m", "sboost", "-p", "gamma=-1"]),
+        [*ROLES, "--ignore", "n_*", "-m", "sboost", "-p", "gamma=-1"]),
     Bad("no such measure", "--measure: measure must be one of", 2, changed(),
         ["-g", "group", "-l", "hit", "--measure", "beauty"]),
     Bad("method for other measures", "--method svm-perf is for the measures accuracy, f1, ", 2,

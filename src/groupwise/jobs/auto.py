@@ -77,7 +77,8 @@ def fit_auto(
         ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
-    return model, Result(about, methods, left_out, _possible(fitted.estimate_, job.supervision.least_score))
+    estimate = _possible(fitted.estimate_, job.supervision.least_score)
+    return model, Result(about, methods, left_out, estimate)
 
 
 def _possible(estimate: Estimate, least: float) -> Estimate:

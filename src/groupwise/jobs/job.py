@@ -29,10 +29,13 @@ from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
+from groupwise.tables.copies import tells_apart
 
 __all__ = ["Job", "PeakMemory", "Progress", "Unlabelled", "run_steps"]
 
 Found = TypeVar("Found")
+# Of fewer a column may tell all labels by chance.
+_FEW_GROUPS = 10
 #: ``progress(found, n)`` gives the results on as they come, and shows that they pass.
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
@@ -131,18 +134,19 @@ class Job:
             of_groups=table.of_groups,
         )
         schema = Schema.from_uses(uses)
+        features = schema.conform(frame, name=table.name)
         return cls(
             table=table.name,
             fingerprint=table.fingerprint,
             supervision=supervision,
             uses=uses,
-            features=schema.conform(frame, name=table.name),
+            features=features,
             targets=targets,
             order=order_of(frame, order, table.name),
             seed=seed,
             keep_whole=keep_whole,
             unlabelled=_set_aside(table, ~labelled, supervision, schema),
-            notes=(*table.notes, *targets.notes),
+            notes=(*table.notes, *targets.notes, *_too_good(features, targets, schema, wanted)),
         )
 
     @property
@@ -447,6 +451,24 @@ def _answers(targets: Targets, supervision: Supervision) -> dict[str, Any]:
     if targets.domains is not None:
         answers["domain"] = targets.domains
     return answers
+
+
+def _too_good(
+    features: pd.DataFrame, targets: Targets, schema: Schema, wanted: Sequence[str]
+) -> list[str]:
+    """Say which columns tell the label alone: they may have been made from it."""
+    if not targets.classes or targets.y.ndim > 1 or targets.groups.n_groups < _FEW_GROUPS:
+        return []
+    columns = [name for name in schema.numbers + schema.categories if name not in wanted]
+    telling = [name for name in columns if tells_apart(features[name], targets.y)]
+    if not telling:
+        return []
+    named = ", ".join(map(repr, telling[:5])) + (", ..." if len(telling) > 5 else "")
+    alone, it = ("alone tells", "it is") if len(telling) == 1 else ("each tell", "they are")
+    return [
+        f"{named} {alone} the label of every row; if {it} known only after the label, "
+        f"`ignored` leaves {it.split()[0].replace('they', 'them')} out"
+    ]
 
 
 def _plain(value: object) -> str | int | float | bool | None:
