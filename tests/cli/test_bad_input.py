@@ -172,6 +172,8 @@ COLUMNS = [
         "group '001' holds 'high' and 'low'", make=changed(kind=at("kind", 8, "low"))),
     Bad("labels of rows", "column 'hit' holds more than one label in", make=changed(),
         call=["-g", "group", "-l", "hit"]),
+    Bad("numbers of rows", "column 'x' holds a number of each row, ", make=changed(),
+        call=["-g", "group", "-l", "x"]),
     Bad("missing group", "t.csv: column 'group' (--group) is missing in 1 rows, the first of them "
         "row 4", make=changed(group=at("group", 4, None))),
     Bad("missing label", "t.csv: column 'kind' has a value on 5 of the 6 rows of group '000'",
