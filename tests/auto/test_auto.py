@@ -3,12 +3,14 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.members import Member
 from groupwise.auto.race import InProcess
 from groupwise.auto.scaling import mean_interval
-from groupwise.datasets import make_sessions
+from groupwise.datasets import make_sessions, make_triangle_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
@@ -195,6 +197,21 @@ def test_three_classes(kind, cheap_candidates):
     model = AutoGroupClassifier(kind, cv=3, random_state=0).fit(X, y, groups=groups)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.score(X, y, groups) > 0.6
+
+
+def test_a_small_table_is_asked_on_one_thread(cheap_candidates, monkeypatch):
+    s = make_triangle_sessions(n_sessions=12, random_state=0)
+    model = AutoGroupClassifier(cv=2, random_state=0).fit(s.X, s.y, groups=s.groups)
+    seen, real = set(), Member.predictions
+
+    def predictions(self, *asked):
+        seen.update(library["num_threads"] for library in threadpool_info())
+        return real(self, *asked)
+
+    monkeypatch.setattr(Member, "predictions", predictions)
+    with threadpool_limits(2):
+        model.predict_groups(s.X, groups=s.groups)
+    assert seen == {1}
 
 
 def test_transfer(cheap_candidates):

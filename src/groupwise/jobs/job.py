@@ -20,7 +20,6 @@ from groupwise.jobs.fold_result import FoldResult
 from groupwise.jobs.model import (
     TableModel,
     column_importance,
-    few_threads,
     fit_model,
     search_params,
 )
@@ -30,6 +29,7 @@ from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 from groupwise.tables.copies import tells_apart
+from groupwise.threads import few_threads
 
 __all__ = ["Job", "PeakMemory", "Progress", "Unlabelled", "run_steps"]
 

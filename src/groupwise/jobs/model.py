@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
-from threadpoolctl import threadpool_limits
 
 from groupwise.base import BaseGroupClassifier, BaseGroupRegressor
 from groupwise.groups import Groups
@@ -28,8 +26,9 @@ from groupwise.preparation import (
 from groupwise.tables import Schema
 from groupwise.tables.cells import DATE_PARTS
 from groupwise.tables.read import TableLike
+from groupwise.threads import few_threads
 
-__all__ = ["TableModel", "column_importance", "few_threads", "fit_model", "search_params"]
+__all__ = ["TableModel", "column_importance", "fit_model", "search_params"]
 
 # Columns times rows that are predicted again: what can be waited for.
 _MOST = 100_000
@@ -140,11 +139,6 @@ class TableModel:
     def prepare(self, features: pd.DataFrame) -> Prepared:
         """What the estimator takes."""
         return features if self.preparation is None else self.preparation.transform(features)
-
-
-def few_threads(n_rows: int) -> AbstractContextManager[object]:
-    """One thread for a small table, where more would only wait for each other."""
-    return threadpool_limits(1) if n_rows < 20_000 else nullcontext()
 
 
 def fit_model(
