@@ -11,7 +11,7 @@ import groupwise
 ROOT = Path(groupwise.__file__).parent
 # Packages of one layer are peers: none imports another.
 LAYERS = [
-    {"_compat", "exceptions", "files", "forks", "recipes"},
+    {"_compat", "exceptions", "files", "forks", "recipes", "threads"},
     {"groups"},
     {"_typing", "bags", "rules"},
     {"inputs"},

@@ -3,12 +3,14 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.members import Member
 from groupwise.auto.runner import InProcess
 from groupwise.auto.scaling import mean_interval
-from groupwise.datasets import make_sessions
+from groupwise.datasets import make_sessions, make_triangle_sessions
 from groupwise.datasets.transfer import make_shifted_domains
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
@@ -197,6 +199,21 @@ def test_three_classes(kind, cheap_candidates):
     assert model.score(X, y, groups) > 0.6
 
 
+def test_a_small_table_is_asked_on_one_thread(cheap_candidates, monkeypatch):
+    s = make_triangle_sessions(n_sessions=12, random_state=0)
+    model = AutoGroupClassifier(cv=2, random_state=0).fit(s.X, s.y, groups=s.groups)
+    seen, real = set(), Member.predictions
+
+    def predictions(self, *asked):
+        seen.update(library["num_threads"] for library in threadpool_info())
+        return real(self, *asked)
+
+    monkeypatch.setattr(Member, "predictions", predictions)
+    with threadpool_limits(2):
+        model.predict_groups(s.X, groups=s.groups)
+    assert seen == {1}
+
+
 def test_transfer(cheap_candidates):
     d = make_shifted_domains(random_state=0)
     model = AutoGroupClassifier("transfer", target_domain="target", random_state=0)
@@ -205,6 +222,21 @@ def test_transfer(cheap_candidates):
     expected = np.mean(model.predict(d.X[target]) == np.asarray(d.y)[target])
     assert model.score(d.X, d.y, domains=d.domains) == expected
     assert 0.5 < model.estimate_.score <= 1
+
+
+def test_a_target_with_one_row_of_a_class_learns_it_from_the_source(cheap_candidates):
+    d = make_shifted_domains(random_state=0)
+    domains, y = np.asarray(d.domains), np.asarray(d.y)
+    target = np.flatnonzero(domains == "target")
+    rare = y == np.unique(y)[1]
+    few = np.r_[target[~rare[target]][:12], target[rare[target]][:1]]
+    rows = np.r_[np.flatnonzero(domains != "target"), few]
+    model = AutoGroupClassifier("transfer", target_domain="target", random_state=0)
+    model.fit(d.X[rows], y[rows], domains=domains[rows])
+    others = np.setdiff1d(target, few)
+    assert set(model.predict(d.X[others])) == set(y)
+    failed = model.leaderboard_.query("state == 'failed'")
+    assert failed["method"].tolist() == ["target-only"]  # a fold trains without the class
 
 
 @pytest.mark.long

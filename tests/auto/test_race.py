@@ -6,7 +6,7 @@ import pytest
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
 from groupwise.auto.choice import choose
-from groupwise.auto.entries import Certainty
+from groupwise.auto.entries import Certainty, Entry
 from groupwise.auto.held_out import HeldOut
 from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
@@ -281,3 +281,11 @@ def test_against_the_clock_nothing_is_sure(problem):
     assert not runner.sure
     # the next slow method is begun before its turn, but none beside quick ones
     assert ("2.6", 0) in runner.likely and ("2.5", 0) not in runner.likely
+
+
+def test_a_failure_is_told_once(caplog):
+    entry = Entry(Candidate(METHODS[0]))
+    with caplog.at_level("INFO", "groupwise.auto"):
+        for fold in range(2):
+            entry.take(fold, FoldAnswer({}, 0.1, f"fold {fold} is bad"))
+    assert (entry.state, entry.reason, len(caplog.records)) == ("failed", "fold 0 is bad", 1)

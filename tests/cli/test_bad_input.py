@@ -172,6 +172,8 @@ COLUMNS = [
         "group '001' holds 'high' and 'low'", make=changed(kind=at("kind", 8, "low"))),
     Bad("labels of rows", "column 'hit' holds more than one label in", make=changed(),
         call=["-g", "group", "-l", "hit"]),
+    Bad("numbers of rows", "column 'x' holds a number of each row, ", make=changed(),
+        call=["-g", "group", "-l", "x"]),
     Bad("missing group", "t.csv: column 'group' (--group) is missing in 1 rows, the first of them "
         "row 4", make=changed(group=at("group", 4, None))),
     Bad("missing label", "t.csv: column 'kind' has a value on 5 of the 6 rows of group '000'",
@@ -233,7 +235,7 @@ COLUMNS = [
     Bad("parameter without value", "--param must be name=value, got 'gamma'", 2, changed(),
         [*ROLES, "-p", "gamma"]),
     Bad("parameter out of range", "gamma must be a number in [0, inf), got -1", 1, changed(),
-        [*ROLES, "-m", "sboost", "-p", "gamma=-1"]),
+        [*ROLES, "--ignore", "n_*", "-m", "sboost", "-p", "gamma=-1"]),
     Bad("no such measure", "--measure: measure must be one of", 2, changed(),
         ["-g", "group", "-l", "hit", "--measure", "beauty"]),
     Bad("method for other measures", "--method svm-perf is for the measures accuracy, f1, ", 2,

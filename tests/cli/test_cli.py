@@ -155,6 +155,16 @@ def test_every_kind_from_table_to_prediction(options, columns, run, good, tmp_pa
     assert level.exit_code == (3 if "--domain" in options else 0)
 
 
+def test_evaluate_shuffles_columns_only_for_a_result_that_is_kept(run, fitted, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "groupwise.jobs.evaluate.column_importance", lambda *given: asked.append(given)
+    )
+    both = "evaluate", fitted / "model.skops", fitted / "good.csv"
+    assert run(*both).exit_code == 0 and not asked
+    assert run(*both, "-o", fitted / "judged.json").exit_code == 0 and len(asked) == 1
+
+
 def test_evaluate_notices_the_training_table(run, fitted):
     done = run("evaluate", fitted / "model.skops", fitted / "good.csv")
     assert done.exit_code == 0

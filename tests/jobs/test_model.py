@@ -8,7 +8,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from threadpoolctl import threadpool_info
 
+from groupwise.groups import Groups
 from groupwise.io import load_model, save_model
 from groupwise.jobs import METHODS, Job, make_supervision
 from groupwise.preparation import fit_preparation
@@ -105,3 +107,23 @@ def test_gaps_are_filled_with_the_median_that_scikit_learn_has(n_rows):
     np.testing.assert_array_equal(made.transform(X), plain.transform(X))
     np.testing.assert_array_equal(X, given)
     assert {step[0].strategy for _, step, _ in made.transformers_} == {"median"}
+
+
+@pytest.mark.parametrize(("n_rows", "limited"), [(180, True), (20_000, False)])
+def test_a_small_table_is_predicted_on_one_thread(n_rows, limited, monkeypatch):
+    """On a busy machine a tree of boosting that asks two threads waits for both."""
+    job = make_job()
+    model = job.fit(job.method("naive-logistic"), {})
+    before = [library["num_threads"] for library in threadpool_info()]
+    seen = []
+
+    def predictions(estimator, X, groups):
+        seen.append([library["num_threads"] for library in threadpool_info()])
+        return real(estimator, X, groups)
+
+    real = type(model.estimator).predictions
+    monkeypatch.setattr(type(model.estimator), "predictions", predictions)
+    features = pd.concat([job.features] * (n_rows // len(job.features) + 1))[:n_rows]
+    model.predictions(features, Groups(np.arange(n_rows) // 6))
+    assert seen == [[1] * len(before) if limited else before]
+    assert [library["num_threads"] for library in threadpool_info()] == before

@@ -183,7 +183,10 @@ def test_describe_tells_the_kinds(clinics):
     told = json.loads(run(*words, "cases", "--json").stdout)  # too many for classes
     assert list(told["kinds"]) == ["mean", "total", "survival"]
     done = learn("fit", clinics, "-l", "cases", "-k", "grade", "-o", clinics / "no.skops")
-    assert "different labels in 40 groups; is it a label?" in done.output
+    assert (
+        "different labels in 40 groups; is it a label? (a number of each group goes with --kind "
+        "mean, total or survival)" in done.output
+    )
     done = run("describe", clinics / "rows.csv", "-g", "beds", "-l", "clinic")
     assert "kind:    none: 40 different labels in 45 groups are too many" in done.output
 

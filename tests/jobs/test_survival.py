@@ -137,7 +137,10 @@ def test_comparison_report_and_importance(patients):
     ("words", "said"),
     [
         (("-l", "days", "--event", "stage"), "'stage' (--event) must hold 0 and 1; row 0 holds 2"),
-        (("-l", "days", "--event", "name"), "'name' (--event) must hold numbers"),
+        (
+            ("-l", "days", "--event", "name"),
+            "'name' (--event) must hold 0 and 1; row 0 holds 'text' (1: the event was seen)",
+        ),
         (("-l", "days", "--event", "nobody"), "0 of 60 groups had the event"),
         (("-l", "days", "--event", "one"), "1 of 60 groups had the event"),
         (("-l", "days", "--event", "dead"), "has no column 'dead' (--event)"),

@@ -197,3 +197,25 @@ def test_kind_with_a_positive_class_is_presence(sessions, labels):
 @pytest.mark.long
 def test_steps_in_processes_are_the_steps_of_one():
     assert list(run_steps(np.sqrt, [4.0, 9.0, 16.0], 2)) == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda label, rng: label * 10 + rng.rand(label.size), True),
+        (lambda label, rng: np.where(label, "z", rng.choice(["a", "b"], label.size)), True),
+        (lambda label, rng: label + 1.5 * rng.rand(label.size), False),
+    ],
+)
+def test_a_column_that_tells_every_label_is_named(made, told):
+    """It may have been made from the label, which only people can know."""
+    rng = np.random.RandomState(0)
+    label = np.repeat(np.arange(12) % 2, 4)
+    frame = pd.DataFrame({"x": rng.rand(48), "after": made(label, rng)})
+    frame["visit"], frame["ill"] = np.repeat(np.arange(12), 4), np.where(label, "yes", "no")
+    job, _ = JobOptions(table=frame, group="visit", label="ill").job()
+    said = "'after' alone tells the label of every row; if it is known only after the label, "
+    assert job.notes == ((said + "`ignored` leaves it out",) if told else ())
+    assert "after" in job.schema.columns
+    for chosen in ({"wanted": ["x", "after"]}, {"ignored": ["after"]}):
+        assert JobOptions(table=frame, group="visit", label="ill", **chosen).job()[0].notes == ()

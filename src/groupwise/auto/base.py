@@ -41,6 +41,7 @@ from groupwise.inputs import (
 )
 from groupwise.model_selection import Splitter
 from groupwise.preparation import Unprepared
+from groupwise.threads import few_threads
 
 __all__ = ["AutoMixin", "with_unprepared", "with_whole"]
 
@@ -174,7 +175,8 @@ class AutoMixin:
 
     def _asked(self, rows: Rows, groups: Groups) -> tuple[list[Any], Answer]:
         """The members' predictions and the ensemble's answer."""
-        found = [member.predictions(rows, groups) for member in self.members_]
+        with few_threads(groups.n_rows):
+            found = [member.predictions(rows, groups) for member in self.members_]
         names = ("proba_group", "proba_row", "score_row", "y_group")
         answers = [{name: getattr(f, name) for name in names if hasattr(f, name)} for f in found]
         return found, self._ensemble.combine(answers, groups)

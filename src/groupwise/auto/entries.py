@@ -48,6 +48,8 @@ class Entry:
 
     def fail(self, reason: str) -> None:
         """Leave the race."""
+        if self.state == "failed":  # told already, of another fold
+            return
         self.state, self.reason = "failed", reason
         logger.info("%s failed: %s", self.candidate.name, reason)
 

@@ -239,7 +239,10 @@ class Transferred(Kind):
         rows = self.counted_rows(problem)
         target = problem.take(rows)
         one_each = bool((target.y == target.y[target.groups.first_rows][target.groups.codes]).all())
-        inside = Labels("majority") if one_each and target.keep_whole is None else None
+        # a class of one row of the target is known from the source: no fold need hold it
+        rarest = int(np.unique(target.y, return_counts=True)[1].min())
+        spread = one_each and rarest >= 2 and target.keep_whole is None
+        inside = Labels("majority") if spread else None
         folds = (
             super().splits(target, cv, seed)
             if inside is None

@@ -48,7 +48,10 @@ def evaluate(
             console.note(note)
         if _trained_on(model) == loaded.fingerprint:
             console.note("this is the table the model was trained on: new groups will score worse")
-        result = evaluate_model(fitted, loaded, order=order, command=command_line())
+        kept = out is not None  # what columns are worth is in the result file only
+        result = evaluate_model(
+            fitted, loaded, order=order, importance=kept, command=command_line()
+        )
         if out is not None:
             result.save(out)
         summary = result.summary(fitted.method)

@@ -77,12 +77,20 @@ def fit_auto(
         ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
-    return model, Result(about, methods, left_out, _finite(fitted.estimate_))
+    estimate = _possible(fitted.estimate_, job.supervision.least_score)
+    return model, Result(about, methods, left_out, estimate)
 
 
-def _finite(estimate: Estimate) -> Estimate:
-    """The estimate, with all that a score can be where one group says nothing of others."""
-    return replace(estimate, low=max(estimate.low, -1.0), high=min(estimate.high, 1.0))
+def _possible(estimate: Estimate, least: float) -> Estimate:
+    """The estimate with an interval of what a score can be, in numbers that a file can hold.
+
+    Where one group says nothing of others the interval has no end; R² is then said to be above -1,
+    or above what was found.
+    """
+    low = max(estimate.low, least)
+    if np.isinf(low):
+        low = min(-1.0, estimate.score)
+    return replace(estimate, low=low, high=min(estimate.high, 1.0))
 
 
 def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:

@@ -97,9 +97,17 @@ def evaluate_fold(
 
 
 def evaluate_model(
-    model: TableModel, table: LoadedTable, *, order: str | None = None, command: str = ""
+    model: TableModel,
+    table: LoadedTable,
+    *,
+    order: str | None = None,
+    importance: bool = True,
+    command: str = "",
 ) -> Result:
-    """Judge a fitted model on all groups of a table whose labels are known."""
+    """Judge a fitted model on all groups of a table whose labels are known.
+
+    With ``importance`` every column is shuffled once, which takes longer than all the rest.
+    """
     labelled = model.supervision.labelled_rows(table.frame, table.name)
     frame = table.frame if labelled.all() else table.frame[labelled].reset_index(drop=True)
     features = model.schema.conform(frame, name=table.name)
@@ -107,8 +115,8 @@ def evaluate_model(
     rows = model.supervision.judged_rows(targets)
     at = order_of(frame, order, table.name)
     judged = features.iloc[rows], targets.take(rows)
-    importance = column_importance(model, *judged)
-    fold = evaluate_fold(model, *judged, at[rows], importance=importance)
+    shuffled = column_importance(model, *judged) if importance else None
+    fold = evaluate_fold(model, *judged, at[rows], importance=shuffled)
     schema = model.schema
     named = {
         "number": schema.numbers,

@@ -4,7 +4,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -14,21 +13,29 @@ import pandas as pd
 import psutil
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from groupwise.groups import Groups
 from groupwise.jobs.evaluate import evaluate_fold
 from groupwise.jobs.fold_result import FoldResult
-from groupwise.jobs.model import TableModel, column_importance, fit_model, search_params
+from groupwise.jobs.model import (
+    TableModel,
+    column_importance,
+    fit_model,
+    search_params,
+)
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
+from groupwise.tables.copies import tells_apart
+from groupwise.threads import few_threads
 
 __all__ = ["Job", "PeakMemory", "Progress", "Unlabelled", "run_steps"]
 
 Found = TypeVar("Found")
+# Of fewer a column may tell all labels by chance.
+_FEW_GROUPS = 10
 #: ``progress(found, n)`` gives the results on as they come, and shows that they pass.
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
@@ -127,18 +134,19 @@ class Job:
             of_groups=table.of_groups,
         )
         schema = Schema.from_uses(uses)
+        features = schema.conform(frame, name=table.name)
         return cls(
             table=table.name,
             fingerprint=table.fingerprint,
             supervision=supervision,
             uses=uses,
-            features=schema.conform(frame, name=table.name),
+            features=features,
             targets=targets,
             order=order_of(frame, order, table.name),
             seed=seed,
             keep_whole=keep_whole,
             unlabelled=_set_aside(table, ~labelled, supervision, schema),
-            notes=(*table.notes, *targets.notes),
+            notes=(*table.notes, *targets.notes, *_too_good(features, targets, schema, wanted)),
         )
 
     @property
@@ -220,7 +228,7 @@ class Job:
     ) -> TableModel:
         """Fit a method to the rows (all of them by default)."""
         features, targets = self._part(rows)
-        with _few_threads(len(features)):
+        with few_threads(len(features)):
             return fit_model(
                 features,
                 targets,
@@ -235,7 +243,7 @@ class Job:
     ) -> dict[str, Any]:
         """The method's small search, on whole groups of the rows."""
         features, targets = self._part(rows)
-        with _few_threads(len(features)):
+        with few_threads(len(features)):
             return search_params(features, targets, method=method, params=params, **self._context())
 
     def _used_by(self, method: Method) -> tuple[pd.DataFrame, Groups] | None:
@@ -418,11 +426,6 @@ class PeakMemory:
         self.mib = (self._most - self._start) / 2**20
 
 
-def _few_threads(n_rows: int) -> Any:
-    """One thread for a small table, where more would only wait for each other."""
-    return threadpool_limits(1) if n_rows < 20_000 else nullcontext()
-
-
 def _set_aside(
     table: LoadedTable, inside: NDArray[np.bool_], supervision: Supervision, schema: Schema
 ) -> Unlabelled | None:
@@ -448,6 +451,26 @@ def _answers(targets: Targets, supervision: Supervision) -> dict[str, Any]:
     if targets.domains is not None:
         answers["domain"] = targets.domains
     return answers
+
+
+def _too_good(
+    features: pd.DataFrame, targets: Targets, schema: Schema, wanted: Sequence[str]
+) -> list[str]:
+    """Say which columns tell the label alone: they may have been made from it."""
+    if not targets.classes or targets.y.ndim > 1 or targets.groups.n_groups < _FEW_GROUPS:
+        return []
+    columns = [name for name in schema.numbers + schema.categories if name not in wanted]
+    telling = [name for name in columns if tells_apart(features[name], targets.y)]
+    if not telling:
+        return []
+    named = ", ".join(map(repr, telling[:5])) + (", ..." if len(telling) > 5 else "")
+    alone, it_is, it = ("alone tells", "it is", "it")
+    if len(telling) > 1:
+        alone, it_is, it = ("each tell", "they are", "them")
+    return [
+        f"{named} {alone} the label of every row; if {it_is} known only after the label, "
+        f"`ignored` leaves {it} out"
+    ]
 
 
 def _plain(value: object) -> str | int | float | bool | None:

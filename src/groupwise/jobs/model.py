@@ -26,6 +26,7 @@ from groupwise.preparation import (
 from groupwise.tables import Schema
 from groupwise.tables.cells import DATE_PARTS
 from groupwise.tables.read import TableLike
+from groupwise.threads import few_threads
 
 __all__ = ["TableModel", "column_importance", "fit_model", "search_params"]
 
@@ -74,7 +75,8 @@ class TableModel:
 
     def predictions_of(self, X: Prepared, groups: Groups) -> Any:
         """Predict rows that are prepared already; one column per class of the table."""
-        found = self.estimator.predictions(X, groups)
+        with few_threads(groups.n_rows):
+            found = self.estimator.predictions(X, groups)
         return found.with_classes(np.arange(len(self.classes))) if self.classes else found
 
     def predict(

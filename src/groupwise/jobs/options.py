@@ -11,7 +11,7 @@ from groupwise.groups import Groups
 from groupwise.jobs.groupings import supervision_of_groupings
 from groupwise.jobs.job import Job
 from groupwise.jobs.supervision import Supervision, make_supervision
-from groupwise.jobs.targets import ids_of, label_column, refuse_stray_blanks
+from groupwise.jobs.targets import are_numbers, ids_of, label_column, refuse_stray_blanks
 from groupwise.tables import (
     LoadedTable,
     OptionError,
@@ -241,6 +241,11 @@ class JobOptions:
             return "majority", why
         if float((per_group > 1).mean()) < 0.1:
             return "majority", "as few groups hold more than one label"
+        if are_numbers(labels, groups):
+            raise TableError(
+                f"{name}: column {column!r} holds a number of each row, "
+                f"{labels.nunique():,} different ones: say `kind` mean (of a group's rows)"
+            )
         raise TableError(
             f"{name}: column {column!r} holds more than one label in "
             f"{int((per_group > 1).sum())} of {len(per_group)} groups: say `kind` measure (a score "

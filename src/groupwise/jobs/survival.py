@@ -13,7 +13,7 @@ from groupwise.inputs.totals import group_numbers
 from groupwise.jobs.fold_result import GroupResults
 from groupwise.jobs.numbers import Numbers
 from groupwise.jobs.supervision import Split, plain_folds
-from groupwise.jobs.targets import Targets, about_columns, numbers_of
+from groupwise.jobs.targets import Targets, about_columns, amounts_of, numbers_of
 from groupwise.metrics.survival import concordance_parts
 from groupwise.model_selection import WholeGroupKFold
 from groupwise.tables import OptionError, TableError
@@ -81,14 +81,17 @@ class Survival(Numbers):
     def _seen(self, frame: pd.DataFrame, name: str, groups: Groups) -> NDArray[np.bool_]:
         """Whether the event was seen."""
         assert self.event is not None
-        values = numbers_of(frame, self.event, name, "event")
-        wrong = ~np.isin(values, (0.0, 1.0))
+        given = amounts_of(frame, self.event, name, "event")
+        wrong = given.notna().to_numpy() & ~given.isin((0, 1)).to_numpy()
         if wrong.any():
             row = int(np.argmax(wrong))
+            held = given.iloc[row]
+            shown = repr(held) if isinstance(held, str) else f"{held:g}"
             raise TableError(
                 f"{name}: column {self.event!r} (`event`) must hold 0 and 1; row {row} holds "
-                f"{values[row]:g}"
+                f"{shown} (1: the event was seen)"
             )
+        values = numbers_of(frame, self.event, name, "event")
         with about_columns(name, self.event):
             groups.one_per_group(values)
         return values == 1.0

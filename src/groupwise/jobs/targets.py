@@ -28,6 +28,7 @@ __all__ = [
     "Targets",
     "about_columns",
     "amounts_of",
+    "are_numbers",
     "are_percent",
     "class_codes",
     "coarser_ids",
@@ -321,9 +322,11 @@ def class_codes(
                 "needed"
             )
         if too_many_classes(len(found), groups):
+            numbers = numbers_in_text(pd.Series(found)).notna().all()
+            advice = " (a number of each group goes with `kind` mean, total or survival)"
             raise TableError(
                 f"{name}: column {column!r} holds {len(found)} different labels in "
-                f"{groups.n_groups} groups; is it a label?"
+                f"{groups.n_groups} groups; is it a label?{advice * bool(numbers)}"
             )
         classes = tuple(found)
     order = {label: code for code, label in enumerate(classes)}
@@ -341,6 +344,14 @@ def class_codes(
 def too_many_classes(n_classes: int, groups: Groups) -> bool:
     """Whether so many different labels are names or numbers rather than classes."""
     return n_classes > max(20, groups.n_groups / 2)
+
+
+def are_numbers(labels: pd.Series, groups: Groups) -> bool:
+    """Whether these are amounts, not names of classes: with fractions, or too many."""
+    if not pd.api.types.is_numeric_dtype(labels.dtype):
+        return False
+    fractions = bool((labels.dropna().astype(float) % 1 != 0).any())
+    return fractions or too_many_classes(labels.nunique(), groups)
 
 
 def shares_of(

@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["copied_role", "counts_up"]
+__all__ = ["copied_role", "counts_up", "tells_apart"]
 
 # Rows that settle most columns.
 _FIRST_ROWS = 1000
+# Of more different texts each may have one class by chance.
+_MOST_TEXTS = 20
 
 
 def copied_role(values: pd.Series, same_as: Mapping[str, Any]) -> str | None:
@@ -61,3 +63,33 @@ def counts_up(present: pd.Series) -> bool:
     """Whether the different numbers are equally far apart, as ids are."""
     steps = np.diff(np.unique(present.to_numpy(dtype=float)))
     return bool(len(steps)) and bool((steps == steps[0]).all())
+
+
+def tells_apart(values: pd.Series, codes: NDArray[np.intp]) -> bool:
+    """Whether a column alone tells the classes of all rows apart.
+
+    Numbers do if those of a class lie on a stretch of their own, a few texts if each goes with one
+    class.
+
+    Parameters
+    ----------
+    values : Series
+        Numbers or texts, one per row.
+    codes : ndarray of shape (n_rows,)
+        Classes.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 1, 1])
+    >>> tells_apart(pd.Series([0.1, 0.2, 9.8, 9.9]), codes)
+    True
+    >>> tells_apart(pd.Series(list("abcc")), codes), tells_apart(pd.Series(list("abbc")), codes)
+    (True, False)
+    """
+    if values.isna().any():
+        return False
+    if not pd.api.types.is_numeric_dtype(values.dtype):
+        of_text = pd.Series(codes).groupby(values.to_numpy()).nunique()
+        return len(of_text) <= _MOST_TEXTS and bool((of_text == 1).all())
+    ends = values.groupby(codes).agg(["min", "max"]).sort_values("min").to_numpy()
+    return len(ends) > 1 and bool((ends[:-1, 1] < ends[1:, 0]).all())
