@@ -192,6 +192,8 @@ def check_class_targets(
         rows = check_features(estimator, X)
         encoded = check_groups(groups, _num_samples(rows))
         y_row, classes = check_reports(y, encoded), report_classes(y)
+        if np.isnan(group_truth(loss, y_row, encoded, len(classes))).all():
+            raise GroupDataError("y holds no report of any group")
         remember_features(estimator, X)
     elif loss.target_kind == "share" and is_table(y):
         shares = check_shares(estimator, X, y, groups)

@@ -219,6 +219,19 @@ def test_ranges_of_three_classes_by_hand():
         ReportedCountLoss().bind(told + 2.5, Groups([0, 0]), n_classes=3)
 
 
+def test_shares_of_what_was_left_out_are_in_the_middle_of_what_it_may_be():
+    """Below 5 of 8 rows: 0 to 4, of which the middle is 2; of 4 rows it says nothing."""
+    groups = Groups([0] * 8 + [1] * 8 + [2] * 4)
+    told = np.array([[6.0, 6.0], [np.nan, np.nan], [np.nan, np.nan]])
+    shares = ReportedCountLoss(Reported(suppressed_below=5)).shares(told, groups)
+    np.testing.assert_array_equal(shares, [[0.25, 0.75], [0.75, 0.25], [np.nan, np.nan]])
+    rounded = Reported(rounding=5, suppressed_below=5)  # 0 to 2 are rounded to 0
+    assert ReportedCountLoss(rounded).shares(told, groups)[1, 1] == 1 / 8
+    classes = ReportedCountLoss(Reported(suppressed_below=3))
+    by_class = classes.shares(np.array([[4.0, np.nan, 3.0]]), Groups([0] * 8))
+    np.testing.assert_array_equal(by_class, [[0.5, 0.125, 0.375]])
+
+
 def test_a_class_that_is_nowhere_reported_has_no_share_in_the_loss():
     groups, told, score = three_classes(Reported(), 1)
     told[:, 2] = np.nan
