@@ -319,5 +319,5 @@ def test_covariates_are_numbers_of_the_same_units():
     with pytest.raises(GroupDataError, match="covariates must hold numbers"):
         ei.fit(people, votes, covariates=[["north"], ["south"], ["south"]])
     turned = pd.DataFrame({"income": [1.0, 2.0, 3.0]}, index=list("xzy"))
-    with pytest.raises(GroupDataError, match="rows and covariates .* line 1 is 'y'"):
+    with pytest.raises(GroupDataError, match=r"rows and covariates .* line 1 is 'y'"):
         ei.fit(people, votes, covariates=turned)
