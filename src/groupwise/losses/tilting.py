@@ -12,6 +12,7 @@ from groupwise.losses.logistic import sigmoid
 __all__ = ["tilt", "tilt_classes"]
 
 _MOST_STEPS = 200
+_SURE = 1.0 - 1e-6
 _MOST_CLASS_STEPS = 60
 
 
@@ -40,7 +41,7 @@ def tilt(
         Largest error of a sum, relative to the size of the group.
     near : ndarray of shape (n_groups,), default=None
         Groups for which any shift will do that makes the count a likely one: within three standard
-        deviations of the sum.
+        deviations of the sum, and not ruled out by rows that are all but certain.
 
     Returns
     -------
@@ -81,8 +82,13 @@ def _tilt(
         error = layout.sum(proba) - count
         other *= proba
         slope = layout.sum(other)
-        allowed = tol * size + n_deviations * np.sqrt(slope)
-        return proba, error, slope, pure | (np.abs(error) <= allowed)
+        away = np.abs(error)
+        done = pure | (away <= tol * size)
+        likely = ~done & (away <= tol * size + n_deviations * np.sqrt(slope))
+        if likely.any():  # if the rows that are all but certain leave it possible
+            sure, never = layout.sum(proba > _SURE), layout.sum(proba < 1.0 - _SURE)
+            done |= likely & (sure <= count) & (count <= size - never)
+        return proba, error, slope, done
 
     proba, error, slope, done = evaluate(shift)
     if done.all():
