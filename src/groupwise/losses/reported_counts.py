@@ -20,7 +20,7 @@ from groupwise.losses.logistic import (
 )
 from groupwise.losses.poisson_binomial import LARGEST_EXACT
 from groupwise.losses.reported import Reported
-from groupwise.losses.tilting import tilt
+from groupwise.losses.tilting import is_possible, tilt
 from groupwise.rules import Rule
 
 __all__ = ["ReportedClasses", "ReportedCountLoss", "ends_of_classes"]
@@ -251,6 +251,7 @@ class _ReportedCounts(BoundLoss):
         mean, variance = layout.sum(proba), layout.sum(proba * other)
         likely = self._likely_count(mean, variance)
         far = np.abs(likely - mean) > 3.0 * np.sqrt(variance) + 0.5
+        far |= ~is_possible(likely, proba, layout)
         far[self._large] = False
         shift = np.zeros(layout.n_groups)
         expected = proba

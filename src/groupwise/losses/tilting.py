@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import sigmoid
 
-__all__ = ["tilt", "tilt_classes"]
+__all__ = ["is_possible", "tilt", "tilt_classes"]
 
 _MOST_STEPS = 200
 _SURE = 1.0 - 1e-6
@@ -85,9 +85,8 @@ def _tilt(
         away = np.abs(error)
         done = pure | (away <= tol * size)
         likely = ~done & (away <= tol * size + n_deviations * np.sqrt(slope))
-        if likely.any():  # if the rows that are all but certain leave it possible
-            sure, never = layout.sum(proba > _SURE), layout.sum(proba < 1.0 - _SURE)
-            done |= likely & (sure <= count) & (count <= size - never)
+        if likely.any():
+            done |= likely & is_possible(count, proba, layout)
         return proba, error, slope, done
 
     proba, error, slope, done = evaluate(shift)
@@ -107,6 +106,14 @@ def _tilt(
         shift = np.where(done, shift, np.where(inside, newton, (low + high) / 2.0))
         proba, error, slope, done = evaluate(shift)
     return shift, proba
+
+
+def is_possible(
+    count_group: NDArray[Any], proba: NDArray[Any], layout: GroupedLayout
+) -> NDArray[np.bool_]:
+    """Whether groups can have these counts if rows that are all but certain are what they seem."""
+    sure, never = layout.sum(proba > _SURE), layout.sum(proba < 1.0 - _SURE)
+    return np.asarray((sure <= count_group) & (count_group <= layout.sizes - never))
 
 
 def tilt_classes(
