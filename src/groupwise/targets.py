@@ -187,11 +187,13 @@ def check_class_targets(
     """
     y_row: NDArray[Any]
     _refuse_several(loss)
-    if loss.target_kind == "report":
+    if loss.target_kind in ("report", "labels"):
         require_y(estimator, y)
         rows = check_features(estimator, X)
         encoded = check_groups(groups, _num_samples(rows))
-        y_row, classes = check_reports(y, encoded), report_classes(y)
+        y_row, classes = codes_and_classes(y, encoded, loss)
+        if np.isnan(group_truth(loss, y_row, encoded, len(classes))).all():
+            raise GroupDataError(f"y holds no {loss.target_kind.rstrip('s')} of any group")
         remember_features(estimator, X)
     elif loss.target_kind == "share" and is_table(y):
         shares = check_shares(estimator, X, y, groups)
@@ -361,7 +363,9 @@ def codes_and_classes(
     if loss.target_kind == "labels":
         with expecting("y", "a table of labels that are 0, 1 or missing"):
             table = np.asarray(y, dtype=float).reshape(groups.n_rows, -1)
-        return _same_on_rows(table, groups), np.arange(table.shape[1])
+        columns = getattr(y, "columns", None)
+        names = np.arange(table.shape[1]) if columns is None else np.asarray(columns)
+        return _same_on_rows(table, groups), names
     if loss.target_kind == "share" and is_table(y):
         shares_group, classes = class_shares(y, groups)
         return groups.spread(shares_group), classes
@@ -375,14 +379,29 @@ def codes_and_classes(
 def known_codes(
     y: ArrayLike, groups: Groups, loss: GroupLoss, classes: NDArray[Any]
 ) -> NDArray[Any]:
-    """Class codes of the rows (or a table of shares) for data other than the training data."""
+    """Class codes of the rows (or a table of them) for data other than the training data."""
     if loss.target_kind == "report":
         return check_reports(y, groups, classes)
+    if loss.target_kind == "labels":
+        return _known_labels(y, groups, loss, classes)
     if loss.target_kind == "share" and is_table(y):
         return groups.spread(class_shares(y, groups, classes=classes)[0])
     if loss.target_kind == "label":
         groups.one_per_group(check_known_classes(y, classes, groups))
     return class_codes(y, classes, groups)
+
+
+def _known_labels(
+    y: Any, groups: Groups, loss: GroupLoss, classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Which of these labels each row's group has, NaN where that is not known."""
+    table = y if getattr(y, "columns", None) is None else y[classes.tolist()]
+    y_row = codes_and_classes(table, groups, loss)[0]
+    if y_row.shape[1] != len(classes):
+        raise GroupDataError(
+            f"y must have a column for each of {len(classes)} labels, got {y_row.shape[1]}"
+        )
+    return y_row
 
 
 def mean_of_rows(y: ArrayLike, groups: Groups, target: str) -> NDArray[Any]:

@@ -84,3 +84,29 @@ def test_shares_and_sizes_are_counts():
 def test_margins_that_do_not_fit(rows, columns, words):
     with pytest.raises(GroupDataError, match=words):
         check_margins(rows, columns)
+
+
+def test_units_in_another_order_are_refused():
+    people = pd.DataFrame({"young": [0.8, 0.1], "old": [0.2, 0.9]}, index=["a", "b"])
+    votes = pd.DataFrame({"yes": [0.3, 0.6], "no": [0.7, 0.4]}, index=["b", "a"])
+    with pytest.raises(GroupDataError, match="line 0 is 'a' in one and 'b' in the other"):
+        cell_bounds(people, votes)
+    assert cell_bounds(people, votes.reset_index(drop=True)).shape == (2, 2, 2, 2)
+    assert cell_bounds(people, votes.loc[["a", "b"]]).shape == (2, 2, 2, 2)
+
+
+def test_shares_are_shares_where_a_unit_has_nobody():
+    assert not check_margins([[0.5, 0.5], [0.0, 0.0]], [[0.2, 0.8], [0.0, 0.0]]).counted
+    assert check_margins([[5, 5], [0, 0]], [[2, 8], [0, 0]]).counted
+
+
+def test_goodman_needs_units_that_differ():
+    """One unit, or units alike, tell a sum of rates: the pseudoinverse made up rates from it."""
+    for people, votes in (([[80, 120]], [[90, 110]]), ([[1, 1]] * 3, [[1, 1]] * 3)):
+        with pytest.raises(GroupDataError, match=r"these \d units have rank 1"):
+            GoodmanRegression().fit(people, votes)
+
+
+def test_text_is_refused_by_name():
+    with pytest.raises(GroupDataError, match="rows must hold counts or shares"):
+        cell_bounds([["many", "few"]], [[1, 2]])

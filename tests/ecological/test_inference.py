@@ -310,3 +310,14 @@ def test_refusals(three):
     nobody = np.column_stack([cells.sum(axis=1), np.zeros(len(rows))])
     with pytest.raises(GroupDataError, match="column 3 has nobody"):
         EcologicalInference().fit(rows, nobody)
+
+
+def test_covariates_are_numbers_of_the_same_units():
+    people = pd.DataFrame({"a": [3.0, 5.0, 2.0], "b": [4.0, 1.0, 6.0]}, index=list("xyz"))
+    votes = pd.DataFrame({"c": [2.0, 4.0, 3.0], "d": [5.0, 2.0, 5.0]}, index=list("xyz"))
+    ei = EcologicalInference(n_draws=40, random_state=0)
+    with pytest.raises(GroupDataError, match="covariates must hold numbers"):
+        ei.fit(people, votes, covariates=[["north"], ["south"], ["south"]])
+    turned = pd.DataFrame({"income": [1.0, 2.0, 3.0]}, index=list("xzy"))
+    with pytest.raises(GroupDataError, match=r"rows and covariates .* line 1 is 'y'"):
+        ei.fit(people, votes, covariates=turned)

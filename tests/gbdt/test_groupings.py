@@ -130,10 +130,20 @@ def test_totals_by_two_groupings_with_exposure(census, engine):
     reg.fit(X, totals, groups=ids, exposure=people)
     rate = np.exp(0.3 * X["age"] - 0.3 * X["county"])
     assert np.corrcoef(np.log(reg.predict(X)), np.log(rate))[0, 1] > 0.95
-    assert reg.score(X, totals, groups=ids, exposure=people) > 0.95
+    whole = reg.score(X, totals, groups=ids, exposure=people)
+    assert whole > 0.95
+    *_, last = reg.staged_score(X, totals, groups=ids, exposure=people)
+    assert np.isclose(last, whole)
+    parts = [reg.score(X, totals, groups=ids[[name]], exposure=people) for name in ids]
+    assert np.isclose(np.mean(parts), whole)
     mean = GroupBoostRegressor(loss=SeveralGroupings({0: "squared_error", 1: "absolute_error"}))
     mean.set_params(n_estimators=5, engine=engine).fit(X, cases, groups=ids.to_numpy())
     assert mean.score(X, cases, groups=ids.to_numpy()) > 0
+    with pytest.raises(ValueError, match="exposure is for losses of counts"):
+        mean.score(X, cases, groups=ids.to_numpy(), exposure=people)
+    one = GroupBoostRegressor(n_estimators=2, engine=engine).fit(X, cases, groups=ids["age"])
+    with pytest.raises(ValueError, match="exposure is for losses of counts"):
+        next(one.staged_score(X, cases, ids["age"], exposure=people))
 
 
 def test_folds_of_rows(census, margins):

@@ -138,3 +138,20 @@ def test_ranges_that_are_no_ranges():
     ends = y.set_axis(columns, axis=1)
     with pytest.raises(GroupDataError, match="are for one grouping"):
         GroupBoostClassifier(several).fit(X, ends, groups=pd.DataFrame({"g": groups}))
+
+
+def test_a_report_is_a_finite_number_and_some_group_has_one():
+    X, region = np.arange(20.0)[:, None], np.repeat(np.arange(4), 5)
+    told = np.array([1.0, np.inf, 3.0, 2.0])
+    for noise in (None, "laplace", "gaussian"):
+        clf = GroupBoostClassifier(ReportedCountLoss(Reported(noise)), n_estimators=2)
+        with pytest.raises(GroupDataError, match="of group 1: inf to inf"):
+            clf.fit(X, told[region], groups=region)
+    with pytest.raises(GroupDataError, match="no report of any group"):
+        clf.fit(X, np.full(20, np.nan), groups=region)
+    at_least = np.column_stack([told, np.full(4, np.inf)])  # a range may be open
+    at_least[1] = 2.0, np.inf
+    clf.fit(X, at_least[region], groups=region)
+    small = GroupBoostClassifier(ReportedCountLoss(Reported(suppressed_below=2)), n_estimators=2)
+    small.fit(X, np.full(20, np.nan), groups=region)  # all are known to be small
+    assert (small.predict_groups_proba(X, groups=region)[:, 1] < 0.5).all()

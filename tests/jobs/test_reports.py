@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from groupwise.cli import app
+from groupwise.groups import Groups
 from groupwise.io import load_model
 from groupwise.jobs import Job, make_supervision
 from groupwise.jobs.reports import parse_reported
@@ -87,6 +88,33 @@ def test_without_a_method_there_is_one_and_a_range_has_two_columns(published):
 def test_what_is_refused(published, words, said):
     done = fit(published, "-l", "smokers", *words)
     assert done.exit_code != 0 and said in done.output, done.output
+
+
+def test_counts_left_out_are_judged_too():
+    """Judged on the published counts alone, which are the large ones, a constant looked better."""
+    rng = np.random.default_rng(0)
+    region, x = np.repeat(np.arange(200), 5), rng.normal(size=1000)
+    groups = Groups(region)
+    smokers = groups.sum((rng.random(1000) < 1 / (1 + np.exp(1 - 2 * x))).astype(float))
+    smokers[smokers < 2] = np.nan
+    frame = pd.DataFrame({"g": region, "x": x, "smokers": groups.spread(smokers)})
+    known = make_supervision("reported", group="g", label=["smokers"], reported="below 2")
+    job = Job.from_table(LoadedTable(frame, "t", ""), known)
+    found = job.judge(job.method("group-boost"), {}, n_splits=5)
+    units = [fold.units for folds in found.methods.values() for fold in folds]
+    assert sum(len(each.name) for each in units) == 200
+    score, baseline = (
+        np.mean([value for each in units for value in getattr(each, of)])
+        for of in ("score", "baseline")
+    )
+    assert score > baseline + 0.01
+
+
+def test_one_class_left_out_is_what_the_others_leave():
+    """Between 0 and 1 of 8 rows by the rule; the other two leave one."""
+    frame = pd.DataFrame({"g": [0] * 8, "p": 4.0, "q": np.nan, "r": 3.0})
+    known = make_supervision("reported", group="g", label=["p", "q", "r"], reported="below 2")
+    np.testing.assert_array_equal(known.targets_in(frame, "t").y[0], [0.5, 0.125, 0.375])
 
 
 def test_words():

@@ -710,3 +710,13 @@ def test_blocks_of_runs_do_not_matter(loss, n_classes, block, monkeypatch):
     assert covered[0].start == 0
     assert [rows.stop for rows in covered[:-1]] == [rows.start for rows in covered[1:]]
     assert covered[-1].stop == 40
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e12])
+def test_the_best_constant_of_a_negative_binomial_has_no_slope(size):
+    rng = np.random.default_rng(0)
+    groups = Groups(np.repeat(np.arange(50), 3))
+    total = rng.poisson(rng.gamma(2.0, size, 50)).astype(float)
+    bound = NegativeBinomialTotalLoss().bind(total / 3.0, groups)
+    slope = bound.gradient(np.full(150, bound.init_score()[0]))
+    assert abs(slope.sum()) < 1e-9 * np.abs(slope).sum()

@@ -37,7 +37,9 @@ def test_each_label_is_a_noisy_or_of_the_groups_that_have_it(problem):
         assert (gradient[~rows, k] == 0).all()
         assert np.isclose(bound.init_score()[k], one.init_score()[0])
     assert np.isclose(bound.value(score), value)
-    assert (gradient[:, 2] == 0).all() and bound.init_score()[2] == 0
+    assert (gradient[:, 2] == 0).all()
+    absent = np.log1p(np.exp(bound.init_score()[2])) * groups.sizes.mean()  # -log P(absent)
+    assert np.isclose(absent, np.log(2))
 
 
 def test_gradient_is_the_numerical_derivative(problem):
@@ -73,3 +75,12 @@ def test_what_it_refuses(problem):
         objective(PresenceLabelsLoss(), np.zeros(4, int), np.eye(4))
     with pytest.raises(ValueError, match="use GroupBoostMultilabelClassifier"):
         GroupBoostClassifier(PresenceLabelsLoss()).fit(np.eye(4), np.eye(4), groups=[0, 0, 1, 1])
+
+
+def test_a_label_that_nobody_knows_is_as_likely_as_not():
+    groups = Groups(np.repeat(np.arange(4), 5))
+    known = np.array([[0.0, np.nan], [1.0, np.nan], [0.0, np.nan], [1.0, np.nan]])
+    loss = PresenceLabelsLoss()
+    start = loss.bind(known, groups, n_classes=2).init_score()
+    proba = loss.proba_groups(np.tile(start, (20, 1)), groups)
+    np.testing.assert_allclose(proba, 0.5, atol=1e-6)

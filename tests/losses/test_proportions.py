@@ -1,10 +1,10 @@
 """The likelihood of counts against enumeration, and its approximation against the exact one."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logsumexp, softmax
 
 from groupwise import Groups
 from groupwise.exceptions import GroupDataError
@@ -189,3 +189,25 @@ def test_small_groups_do_not_wait_for_a_large_one():
     apart = sums.expectation(score)
     np.testing.assert_allclose(apart, sums._given(score)[2], atol=1e-9)
     np.testing.assert_array_equal(sums.expectation(score), apart)
+
+
+@pytest.mark.parametrize(
+    ("count", "score"),
+    [
+        (3, [3.0, 193.0, 7.0, 50.0, -3.0]),
+        (3, [1.0, 206.0, 50.0, -7.0, 1.0]),
+        (1, [69.0, 71.0, -31.0, 3.0, 5.0, -74.0, -10.0]),
+        (6, [60.0, 6.0, -89.0, 44.0, 53.0, -65.0, 0.0]),
+    ],
+)
+def test_rows_that_are_all_but_certain_do_not_rule_a_count_out(count, score):
+    """These were infinite: near the sum of p, but impossible once 1 - p was rounded to 0."""
+    score, n_rows = np.array(score), len(score)
+    share = count / n_rows
+    bound = CountLikelihoodLoss().bind(np.array([[1 - share, share]]), Groups([0] * n_rows))
+    chosen = np.array(list(combinations(range(n_rows), count)))
+    ways = score[chosen].sum(axis=1)
+    expected = np.logaddexp(0.0, score).sum() - logsumexp(ways)
+    assert np.isclose(bound.value(score), expected, rtol=1e-12)
+    given = [softmax(ways)[(chosen == j).any(axis=1)].sum() for j in range(n_rows)]
+    np.testing.assert_allclose(bound.gradient(score), expit(score) - given, atol=1e-9)

@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import expit, softmax
+from scipy.optimize import approx_fprime
+from scipy.special import expit, logsumexp, softmax
 from scipy.stats import betabinom, laplace, norm
 
 from groupwise import Groups
@@ -219,6 +220,19 @@ def test_ranges_of_three_classes_by_hand():
         ReportedCountLoss().bind(told + 2.5, Groups([0, 0]), n_classes=3)
 
 
+def test_shares_of_what_was_left_out_are_in_the_middle_of_what_it_may_be():
+    """Below 5 of 8 rows: 0 to 4, of which the middle is 2; of 4 rows it says nothing."""
+    groups = Groups([0] * 8 + [1] * 8 + [2] * 4)
+    told = np.array([[6.0, 6.0], [np.nan, np.nan], [np.nan, np.nan]])
+    shares = ReportedCountLoss(Reported(suppressed_below=5)).shares(told, groups)
+    np.testing.assert_array_equal(shares, [[0.25, 0.75], [0.75, 0.25], [np.nan, np.nan]])
+    rounded = Reported(rounding=5, suppressed_below=5)  # 0 to 2 are rounded to 0
+    assert ReportedCountLoss(rounded).shares(told, groups)[1, 1] == 1 / 8
+    classes = ReportedCountLoss(Reported(suppressed_below=3))
+    by_class = classes.shares(np.array([[4.0, np.nan, 3.0]]), Groups([0] * 8))
+    np.testing.assert_array_equal(by_class, [[0.5, 0.125, 0.375]])
+
+
 def test_a_class_that_is_nowhere_reported_has_no_share_in_the_loss():
     groups, told, score = three_classes(Reported(), 1)
     told[:, 2] = np.nan
@@ -295,3 +309,26 @@ def test_small_groups_do_not_wait_for_a_large_one():
     bound = loss.bind(np.column_stack([told, told]), groups)
     score = rng.normal(size=groups.n_rows)
     np.testing.assert_allclose(bound._expectation(score), bound._given(score)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("reported", "count", "score"),
+    [
+        (Reported(rounding=3), 0.0, [-63.0, 80.0, 63.0, -1.0, -4.0]),
+        (Reported(), 0.0, [66.0, -30.0, -2.0, -2.0, -58.0, -89.0]),
+        (Reported(suppressed_below=2), np.nan, [-57.0, -14.0, 0.0, 0.0, -3.0, 56.0, -2.0, 67.0]),
+    ],
+)
+def test_rows_that_are_all_but_certain_do_not_rule_a_report_out(reported, count, score):
+    """These were infinite: a count near the sum, and impossible once 1 - p was rounded to 0."""
+    score, groups = np.array(score), Groups([0] * len(score))
+    bound = ReportedCountLoss(reported).bind(np.full((1, 2), count), groups)
+    log_ways = np.array([0.0])  # of the counts so far, in odds
+    for odds in score:
+        without, with_it = np.append(log_ways, -np.inf), np.append(-np.inf, log_ways + odds)
+        log_ways = np.logaddexp(without, with_it)
+    told = reported.log_likelihood(count, count, np.arange(len(score) + 1.0))
+    expected = np.logaddexp(0.0, score).sum() - logsumexp(log_ways + told)
+    assert np.isclose(bound.value(score), expected, rtol=1e-12)
+    slope = approx_fprime(score, bound.value, 1e-6)
+    np.testing.assert_allclose(bound.gradient(score), slope, atol=1e-4)

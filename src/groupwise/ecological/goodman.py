@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from groupwise.ecological.margins import check_margins, divide
+from groupwise.exceptions import GroupDataError
 
 __all__ = ["GoodmanRegression"]
 
@@ -46,11 +47,22 @@ class GoodmanRegression(BaseEstimator):
         rows, columns : array-like of shape (n_units, n_categories) or (n_units,)
             As for :class:`EcologicalInference`.
         sizes : array-like of shape (n_units,), default=None
+
+        Raises
+        ------
+        GroupDataError
+            If the row shares of the units do not tell the rates apart.
         """
         margins = check_margins(rows, columns, sizes)
         size = margins.sizes[:, None]
         root = np.sqrt(size / size.mean())
         x, t = root * divide(margins.rows, size), root * divide(margins.columns, size)
+        rank, n_rows = np.linalg.matrix_rank(x), x.shape[1]
+        if rank < n_rows:
+            raise GroupDataError(
+                f"the rates of {n_rows} row categories need as many units with different shares of "
+                f"them; the row shares of these {len(x)} units have rank {rank}"
+            )
         inverse = np.linalg.pinv(x)
         self.district_ = inverse @ t
         left = 1 - np.einsum("ur,ru->u", x, inverse)

@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from groupwise.ecological.bounds import count_bounds
-from groupwise.ecological.margins import Margins, check_margins, divide
+from groupwise.ecological.margins import Margins, check_margins, check_order, divide
 from groupwise.ecological.model import RateModel
 from groupwise.ecological.tables import TableSampler
 from groupwise.exceptions import GroupDataError
 from groupwise.inputs import check_number
+from groupwise.inputs.rows import expecting
 
 __all__ = ["EcologicalInference", "fitted_model"]
 
@@ -123,6 +124,7 @@ class EcologicalInference(BaseEstimator):
         """
         check_number("n_draws", self.n_draws, "[40, inf)", whole=True)
         margins = check_margins(rows, columns, sizes)
+        check_order("covariates", covariates, rows)
         _check_people(margins)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
@@ -225,7 +227,8 @@ def _check_people(margins: Margins) -> None:
 def _standardised(covariates: ArrayLike | None, n_units: int) -> Array:
     if covariates is None:
         return np.empty((n_units, 0))
-    table = np.asarray(covariates, dtype=float)
+    with expecting("covariates", "numbers"):
+        table = np.asarray(covariates, dtype=float)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != n_units or not np.isfinite(table).all():
         raise GroupDataError(

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groupwise.exceptions import GroupDataError
+from groupwise.groups import show
+from groupwise.inputs.rows import expecting
 
-__all__ = ["Margins", "check_margins", "divide"]
+__all__ = ["Margins", "check_margins", "check_order", "divide"]
 
 # Shares that come rounded to four digits need not sum to one exactly.
 _TOLERANCE = 2e-3
@@ -57,7 +59,8 @@ def check_margins(rows: ArrayLike, columns: ArrayLike, sizes: ArrayLike | None =
     Raises
     ------
     GroupDataError
-        For negative or missing numbers, different lengths, and margins whose sums differ.
+        For negative or missing numbers, different lengths, margins whose sums differ, and
+        DataFrames with the same units in another order.
     """
     row, row_names = _table("rows", rows)
     column, column_names = _table("columns", columns)
@@ -65,6 +68,7 @@ def check_margins(rows: ArrayLike, columns: ArrayLike, sizes: ArrayLike | None =
         raise GroupDataError(
             f"rows and columns must have one line per unit, got {len(row)} and {len(column)}"
         )
+    check_order("columns", columns, rows)
     shares = [_are_shares(table) for table in (row, column)]
     if sizes is None and shares[0] != shares[1]:
         counts = column if shares[0] else row
@@ -95,8 +99,22 @@ def divide(value: Array, by: Array) -> Array:
     return np.divide(value, by, out=np.zeros(np.broadcast(value, by).shape), where=by != 0)
 
 
+def check_order(name: str, given: Any, rows: Any) -> None:
+    """Refuse a DataFrame whose index has the units of the index of ``rows`` in another order."""
+    if not (hasattr(given, "reindex") and hasattr(rows, "reindex")):
+        return
+    index, known = given.index, rows.index
+    if len(index) == len(known) and not index.equals(known) and set(index) == set(known):
+        unit = int(np.argmax(index != known))
+        raise GroupDataError(
+            f"rows and {name} must have their units in the same order; line {unit} is "
+            f"{show(known[unit])} in one and {show(index[unit])} in the other"
+        )
+
+
 def _table(name: str, given: ArrayLike) -> tuple[Array, NDArray[Any]]:
-    table = np.asarray(given, dtype=float)
+    with expecting(name, "counts or shares"):
+        table = np.asarray(given, dtype=float)
     if table.ndim == 1:
         if not np.all((table >= 0) & (table <= 1)):
             raise GroupDataError(f"{name} with one column must hold shares between 0 and 1")
@@ -117,7 +135,10 @@ def _table(name: str, given: ArrayLike) -> tuple[Array, NDArray[Any]]:
 
 
 def _are_shares(table: Array) -> bool:
-    return bool(np.all(np.abs(table.sum(axis=1) - 1) <= _TOLERANCE))
+    """Whether units sum to one, but for those that have nobody."""
+    total = table.sum(axis=1)
+    total = total[total > 0]
+    return bool(len(total) and np.all(np.abs(total - 1) <= _TOLERANCE))
 
 
 def _sizes(sizes: ArrayLike | None, row: Array) -> Array:

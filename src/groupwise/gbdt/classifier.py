@@ -306,8 +306,9 @@ class GroupBoostClassifier(GroupBoostMixin, BaseGroupClassifier):
             less the mean over groups of the total variation distance
             :math:`\tfrac12 \sum_k |\hat t_k - t_k|` between predicted and true shares (for two
             classes, one less the mean absolute error); 1 is perfect. Reported counts: the same
-            against what is reported, over the groups of which something is. Several groupings: the
-            mean of the scores of those in ``groups``, by the weights of the losses.
+            against the middle of what is reported, or of what was left out as small, over the
+            groups of which something is known. Several groupings: the mean of the scores of those
+            in ``groups``, by the weights of the losses.
         """
         if isinstance(self.loss_, SeveralGroupings):
             return self._score_groupings(self.decision_function(X), y, groups, self.loss_)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.boosting import HistTrees
@@ -16,11 +15,13 @@ from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.base import GroupBoostMixin
 from groupwise.gbdt.rounds import Callback
 from groupwise.groups import Groups
-from groupwise.inputs import check_groups, check_rows, check_weights
-from groupwise.inputs.labels import require_y
-from groupwise.inputs.rows import check_features, remember_features
 from groupwise.losses import GroupLoss, PresenceLabelsLoss
-from groupwise.targets import GroupTargets, codes_and_classes, group_target
+from groupwise.targets import (
+    GroupTargets,
+    check_class_targets,
+    check_known_targets,
+    known_codes,
+)
 
 __all__ = ["GroupBoostMultilabelClassifier", "LabelPredictions"]
 
@@ -145,36 +146,12 @@ class GroupBoostMultilabelClassifier(GroupBoostMixin, BaseEstimator):
         sample_weight: ArrayLike | None,
         loss: GroupLoss,
     ) -> GroupTargets:
-        require_y(self, y)
-        rows = check_features(self, X)
-        encoded = check_groups(groups, _num_samples(rows))
-        y_row, numbers = codes_and_classes(y, encoded, loss)
-        if np.isnan(y_row).all():  # or there is no column
-            raise GroupDataError("y holds no label of any group")
-        columns = getattr(y, "columns", None)
-        remember_features(self, X)
-        labels = numbers if columns is None else np.asarray(columns)
-        return GroupTargets(rows, y_row, encoded, check_weights(sample_weight, rows), labels)
+        return check_class_targets(self, X, y, groups, sample_weight, loss)
 
     def _validation_targets(
         self, X: MatrixLike, y: ArrayLike | None, groups: Ids, loss: GroupLoss
     ) -> GroupTargets:
-        if y is None:
-            raise ValueError("X_val needs y_val")
-        rows = check_rows(self, X)
-        encoded = check_groups(groups, _num_samples(rows), name="groups_val")
-        return GroupTargets(rows, self._known(y, encoded, loss), encoded, classes=self.classes_)
-
-    def _known(self, y: Any, groups: Groups, loss: GroupLoss) -> NDArray[np.float64]:
-        """Labels of the model, on each row."""
-        table = y[self.classes_.tolist()] if getattr(y, "columns", None) is not None else y
-        y_row = codes_and_classes(table, groups, loss)[0]
-        if y_row.shape[1] != len(self.classes_):
-            raise GroupDataError(
-                f"y must have a column for each of {len(self.classes_)} labels, got "
-                f"{y_row.shape[1]}"
-            )
-        return y_row
+        return check_known_targets(self, X, y, groups, loss, classes=self.classes_)
 
     def fit(
         self,
@@ -290,7 +267,7 @@ class GroupBoostMultilabelClassifier(GroupBoostMixin, BaseEstimator):
 
     def _judge(self, predictions: LabelPredictions, y: ArrayLike) -> float:
         groups = predictions.groups
-        truth = group_target(self.loss_, self._known(y, groups, self.loss_), groups, 2)
+        truth = known_codes(y, groups, self.loss_, self.classes_)[groups.first_rows]
         known = ~np.isnan(truth)
         if not known.any():
             raise GroupDataError("y holds no label of any group")

@@ -236,35 +236,42 @@ class GroupBoostRegressor(GroupBoostMixin, BaseGroupRegressor):
         score : float
             R squared over groups; of survival times the concordance
             (:func:`~groupwise.metrics.concordance`), which needs no calibration: 0.5 is chance.
-            Several groupings: the mean of their scores, by the weights of the losses.
+            Several groupings: the mean of the scores of those in ``groups``, by the weights of
+            the losses.
         """
         if isinstance(self.loss_, SeveralGroupings):
-            return self._score_groupings(X, y, groups, exposure, self.loss_)
+            return self._score_groupings(self.predict(X), y, groups, exposure, self.loss_)
         if exposure is None:
             return super().score(X, y, groups)
-        if not self.loss_.takes_exposure:
-            raise ValueError(f"exposure is for losses of counts, not for {self.loss_!r}")
         rows, encoded = self._checked(X, groups, about_groups=True)
-        y_row = self._predict_rows(rows, encoded) * check_exposure(exposure, encoded)
+        y_row = self._exposed(self._predict_rows(rows, encoded), exposure, encoded)
         return self._judge(
             NumberPredictions(encoded, y_row, self._answer_groups(y_row, encoded)), y
         )
 
+    def _exposed(
+        self, rate_row: NDArray[Any], exposure: ArrayLike | None, groups: Groups
+    ) -> NDArray[Any]:
+        """Expected counts: rates times exposures, where there are any."""
+        if exposure is None:
+            return rate_row
+        if not self.loss_.takes_exposure:
+            raise ValueError(f"exposure is for losses of counts, not for {self.loss_!r}")
+        return rate_row * check_exposure(exposure, groups)
+
     def _score_groupings(
         self,
-        X: MatrixLike,
+        y_row: NDArray[Any],
         y: ArrayLike,
         groups: Ids,
         exposure: ArrayLike | None,
         loss: SeveralGroupings,
     ) -> float:
-        y_row = self.predict(X)
-        groupings = check_groupings(groups, len(y_row), loss)
-        if exposure is not None:
-            y_row = y_row * check_exposure(exposure, Groups.singletons(len(y_row)))
+        groupings = check_groupings(groups, len(y_row), loss, some=True)
+        y_row = self._exposed(y_row, exposure, Groups.singletons(len(y_row)))
         scores, weights = [], []
-        for name in loss.losses:
-            inside, encoded = groupings.rows[name], groupings.groups[name]
+        for name, encoded in groupings.groups.items():
+            inside = groupings.rows[name]
             if len(inside) == 0:
                 continue
             found = self._answer_groups(y_row[inside], encoded)
@@ -291,10 +298,13 @@ class GroupBoostRegressor(GroupBoostMixin, BaseGroupRegressor):
         exposure: ArrayLike | None = None,
     ) -> Iterator[float]:
         """What :meth:`score` would be after each round."""
+        if isinstance(self.loss_, SeveralGroupings):
+            for y_row in self.staged_predict(X):
+                yield self._score_groupings(y_row, y, groups, exposure, self.loss_)
+            return
         rows, encoded = self._checked(X, groups, about_groups=True)
-        times = 1.0 if exposure is None else check_exposure(exposure, encoded)
         for score_row in self.ensemble_.staged_score(rows):
-            y_row = self.loss_.predict(score_row) * times
+            y_row = self._exposed(self.loss_.predict(score_row), exposure, encoded)
             y_group = self._answer_groups(y_row, encoded)
             yield self._judge(NumberPredictions(encoded, y_row, y_group), y)
 

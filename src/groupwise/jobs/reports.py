@@ -68,7 +68,7 @@ class Reports(Proportions):
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         """Folds of whole groups; those with a report judge."""
         rows = self.judged_rows(targets)
-        if len(rows) == 0:
+        if len(rows) == 0 or np.isnan(targets.known).all():
             raise TableError(
                 f"{named(self.label)} no report of any group's classes: there is nothing to judge"
             )
@@ -147,9 +147,9 @@ def reported_shares(
 
     Of three or more classes one that is not reported has what the others leave.
     """
-    shares = ReportedCountLoss(reported).shares(told[groups.first_rows], groups)
-    unknown = np.isnan(shares)
-    left = np.clip(1.0 - np.nansum(shares, axis=1), 0.0, 1.0)
+    told_group = told[groups.first_rows]
+    shares = ReportedCountLoss(reported).shares(told_group, groups)
+    unknown = np.isnan(told_group)
     alone = unknown & (unknown.sum(axis=1) == 1)[:, None]
-    shares = np.where(alone, left[:, None], shares)
-    return groups.spread(shares)
+    left = np.clip(1.0 - np.where(unknown, 0.0, shares).sum(axis=1), 0.0, 1.0)
+    return groups.spread(np.where(alone, left[:, None], shares))

@@ -163,7 +163,7 @@ class _Ordinal(BoundLoss):
     def _cost(self, score_group: NDArray[Any], thresholds: NDArray[Any]) -> float:
         above, below = self._sides(score_group, thresholds)
         log_width = np.log(-np.expm1(-np.maximum(above - below, 1e-300)))
-        return float(self.weight_group @ (softplus(-above) + softplus(below) - log_width))
+        return _dot(self.weight_group, softplus(-above) + softplus(below) - log_width)
 
     def _fit(self, score_group: NDArray[Any]) -> NDArray[Any]:
         """The best thresholds, by Newton steps from the last ones or from rough ones."""
@@ -227,8 +227,8 @@ class _Ordinal(BoundLoss):
             )
         up_to = np.cumsum(weight)
         total = up_to[-1]
-        mean = float(self.weight_group @ score_group) / total
-        variance = float(self.weight_group @ (score_group - mean) ** 2) / total
+        mean = _dot(self.weight_group, score_group) / total
+        variance = _dot(self.weight_group, (score_group - mean) ** 2) / total
         odds = np.log(up_to[:-1] / (total - up_to[:-1]))
         return mean + odds * np.sqrt(1.0 + 0.35 * variance)  # a logistic plus a normal spread
 
@@ -248,10 +248,15 @@ class _Ordinal(BoundLoss):
         for k, threshold in enumerate(thresholds):  # above the class k, below the next
             up, up_other = sigmoid(threshold - score_class[k])
             low, low_other = sigmoid(threshold - score_class[k + 1])
-            gradient[k] += self._weights[k + 1] @ low - self._weights[k] @ up_other
-            diagonal[k] += self._weights[k] @ (up * up_other)
-            diagonal[k] += self._weights[k + 1] @ (low * low_other)
+            gradient[k] += _dot(self._weights[k + 1], low) - _dot(self._weights[k], up_other)
+            diagonal[k] += _dot(self._weights[k], up * up_other)
+            diagonal[k] += _dot(self._weights[k + 1], low * low_other)
         hessian = np.diag(diagonal + 1e-12 * self.total_weight)
         between = np.arange(len(gap))
         hessian[between, between + 1] = hessian[between + 1, between] = -bend
         return gradient, hessian
+
+
+def _dot(weight: NDArray[Any], values: NDArray[Any]) -> float:
+    """Without BLAS, whose threads wait for each other in every one of many short products."""
+    return float(np.einsum("i,i->", weight, values))

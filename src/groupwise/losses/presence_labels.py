@@ -94,7 +94,9 @@ class _Labels(BoundLoss):
             self._parts.append((rows, part))
 
     def init_score(self) -> NDArray[Any]:
-        starts = [np.zeros(1) if part is None else part.init_score() for _, part in self._parts]
+        # of a label that is not known anywhere: as likely as not in a group of average size
+        even = np.log(np.expm1(np.log(2.0) / self.layout.sizes.mean(keepdims=True)))
+        starts = [even if part is None else part.init_score() for _, part in self._parts]
         return np.concatenate(starts)
 
     def _value(self, score: NDArray[Any]) -> float:

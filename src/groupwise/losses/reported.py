@@ -79,6 +79,10 @@ class Reported(Recipe):
         """How many rows the groups have of which so many are here."""
         return size if self.sampled is None else np.rint(size / self.sampled)
 
+    def largest_suppressed(self) -> float:
+        """The largest count that is left out, but for noise."""
+        return float(np.ceil(self._end_below()) - 1.0)
+
     def log_likelihood_here(self, low: Any, high: Any, size: NDArray[np.intp]) -> NDArray[Any]:
         """The log of P(report | count here), of counts from 0 to the size, group after group.
 

@@ -20,7 +20,7 @@ from groupwise.losses.logistic import (
 )
 from groupwise.losses.poisson_binomial import LARGEST_EXACT
 from groupwise.losses.reported import Reported
-from groupwise.losses.tilting import tilt
+from groupwise.losses.tilting import is_possible, tilt
 from groupwise.rules import Rule
 
 __all__ = ["ReportedClasses", "ReportedCountLoss", "ends_of_classes"]
@@ -114,7 +114,7 @@ class ReportedCountLoss(GroupLoss, name="reported_counts"):
     def _check_ends(self, low: NDArray[Any], high: NDArray[Any], groups: Groups) -> None:
         reported = self.reported or Reported()
         size = reported.all_rows(groups.sizes)
-        wrong = (high < low) | (np.isnan(low) != np.isnan(high))
+        wrong = (high < low) | (np.isnan(low) != np.isnan(high)) | np.isinf(low) & (low == high)
         if reported.noise is None:
             half = (reported.rounding or 0.0) / 2.0
             wrong |= (high < -half) | (low > size + half)
@@ -136,14 +136,22 @@ class ReportedCountLoss(GroupLoss, name="reported_counts"):
         return ReportedClasses(target_group, groups, weight_row, reported)
 
     def shares(self, target_group: NDArray[Any], groups: Groups) -> NDArray[Any]:
-        """Shares of the classes, from the middles of the reports; NaN where nothing is reported."""
-        size = (self.reported or Reported()).all_rows(groups.sizes)
-        if target_group.ndim == 3:
-            target_group = target_group.mean(axis=2)
-        if target_group.shape[1] > 2:
-            return np.clip(target_group / size[:, None], 0.0, 1.0)
-        share = np.clip(target_group.mean(axis=1) / size, 0.0, 1.0)
-        return np.column_stack([1.0 - share, share])
+        """Shares of the classes, from the middles of the reports; NaN where nothing is known.
+
+        A count that was left out because it is small is a range from 0 to the largest such count:
+        without these groups, what is judged would be those with large counts only.
+        """
+        reported = self.reported or Reported()
+        size = reported.all_rows(groups.sizes)[:, None]
+        if target_group.shape[1] == 2:
+            middle = target_group.mean(axis=1, keepdims=True)
+        else:
+            middle = target_group if target_group.ndim == 2 else target_group.mean(axis=2)
+        if reported.suppressed_below is not None:
+            most = reported.largest_suppressed()
+            middle = np.where(np.isnan(middle) & (most < size), most / 2.0, middle)
+        share = np.clip(middle / size, 0.0, 1.0)
+        return share if share.shape[1] > 1 else np.hstack([1.0 - share, share])
 
     def proba_groups(self, score_row: NDArray[Any], groups: Groups) -> NDArray[Any]:
         return groups.mean(self.proba(score_row))
@@ -243,6 +251,7 @@ class _ReportedCounts(BoundLoss):
         mean, variance = layout.sum(proba), layout.sum(proba * other)
         likely = self._likely_count(mean, variance)
         far = np.abs(likely - mean) > 3.0 * np.sqrt(variance) + 0.5
+        far |= ~is_possible(likely, proba, layout)
         far[self._large] = False
         shift = np.zeros(layout.n_groups)
         expected = proba

@@ -9,9 +9,10 @@ from scipy.special import logsumexp
 from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.logistic import sigmoid
 
-__all__ = ["tilt", "tilt_classes"]
+__all__ = ["is_possible", "tilt", "tilt_classes"]
 
 _MOST_STEPS = 200
+_SURE = 1.0 - 1e-6
 _MOST_CLASS_STEPS = 60
 
 
@@ -40,7 +41,7 @@ def tilt(
         Largest error of a sum, relative to the size of the group.
     near : ndarray of shape (n_groups,), default=None
         Groups for which any shift will do that makes the count a likely one: within three standard
-        deviations of the sum.
+        deviations of the sum, and not ruled out by rows that are all but certain.
 
     Returns
     -------
@@ -81,8 +82,12 @@ def _tilt(
         error = layout.sum(proba) - count
         other *= proba
         slope = layout.sum(other)
-        allowed = tol * size + n_deviations * np.sqrt(slope)
-        return proba, error, slope, pure | (np.abs(error) <= allowed)
+        away = np.abs(error)
+        done = pure | (away <= tol * size)
+        likely = ~done & (away <= tol * size + n_deviations * np.sqrt(slope))
+        if likely.any():
+            done |= likely & is_possible(count, proba, layout)
+        return proba, error, slope, done
 
     proba, error, slope, done = evaluate(shift)
     if done.all():
@@ -101,6 +106,14 @@ def _tilt(
         shift = np.where(done, shift, np.where(inside, newton, (low + high) / 2.0))
         proba, error, slope, done = evaluate(shift)
     return shift, proba
+
+
+def is_possible(
+    count_group: NDArray[Any], proba: NDArray[Any], layout: GroupedLayout
+) -> NDArray[np.bool_]:
+    """Whether groups can have these counts if rows that are all but certain are what they seem."""
+    sure, never = layout.sum(proba > _SURE), layout.sum(proba < 1.0 - _SURE)
+    return np.asarray((sure <= count_group) & (count_group <= layout.sizes - never))
 
 
 def tilt_classes(

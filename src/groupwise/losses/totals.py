@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups, show
@@ -228,14 +228,16 @@ class _NegativeBinomial(_Totals):
     def init_score(self) -> NDArray[Any]:
         log_exposure = np.log(self._exposure_group / self.layout.sizes)
 
-        def loss(score: float) -> float:
-            by_group = self._group_value(score + log_exposure, slice(None))
+        def slope(score: float) -> float:  # rises with the score
+            by_group = self._group_derivatives(score + log_exposure, slice(None))[0]
             return self.communicator.allreduce_sum(float(self.weight_group @ by_group))
 
         middle = self._find_one_rate()
-        near = (middle - 20.0, middle + 20.0)
-        best = minimize_scalar(loss, bounds=near, method="bounded", options={"xatol": 1e-9})
-        return np.array([best.x])
+        low, high = middle - 20.0, middle + 20.0
+        if slope(low) >= 0.0:  # totals of zero
+            return np.array([low])
+        best = brentq(slope, low, high, xtol=1e-12) if slope(high) > 0.0 else high
+        return np.array([best])
 
     def _group_value(self, log_mean: NDArray[Any], groups: slice) -> NDArray[Any]:
         total, log_total = self.total_group[groups], log_mean + np.log(self.layout.sizes[groups])
