@@ -127,7 +127,11 @@ def answers(kind: Kind, problem: Problem, X_new: Any, new: Groups, seed: int) ->
     problem, _ = in_canonical_order(problem)
     splits = kind.splits(problem, 5, seed)
     tiers, _ = first_candidates(
-        kind.name, n_rows=problem.n_rows, n_features=X_new.shape[1], n_classes=2, measure=None
+        kind.name,
+        n_rows=problem.n_rows,
+        n_features=X_new.shape[1],
+        n_classes=problem.n_classes,
+        measure=None,
     )
     rows = kind.counted_rows(problem)
     groups = Groups(problem.groups.codes[rows])
@@ -142,7 +146,7 @@ def answers(kind: Kind, problem: Problem, X_new: Any, new: Groups, seed: int) ->
         fitted = Trainer(kind, problem, 0)
         folds = [Fold(kind, tables, number, 0) for number in range(len(splits))]
         for candidate in [c for tier in tiers for c in tier if not c.method.is_slow]:
-            held_out = np.zeros((groups.n_groups, 2))
+            held_out = np.zeros((groups.n_groups, problem.n_classes))
             parts = [one.answer(candidate) for one in folds]
             if any(part.failed for part in parts):
                 continue
@@ -151,7 +155,7 @@ def answers(kind: Kind, problem: Problem, X_new: Any, new: Groups, seed: int) ->
                 held_out[at], fold[at] = part.answer[keeps], number
             said = getattr(fitted.fit(candidate).predictions(X_new, new), keeps)
             found.append((candidate.method.name, held_out, np.asarray(said)))
-    return found, Truth(problem.y[rows], groups, fold, 2)
+    return found, Truth(problem.y[rows], groups, fold, problem.n_classes)
 
 
 def errors(found: list[Any], truth: Truth, new: Any) -> dict[str, float]:

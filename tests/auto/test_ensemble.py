@@ -41,7 +41,22 @@ def test_the_five_best_are_chosen_and_of_each_method_one():
     answers = members(y, [0.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 2.9])
     found = GroupAverage.fit(answers, truth_of(y), list("abcdefgb"))
     assert sorted(found.chosen) == [1, 2, 3, 4, 5] or sorted(found.chosen) == [2, 3, 4, 5, 7]
-    assert len(found.scalings) == 5 and set(found.weights) == {0.2}
+    assert len(found.scalings) == 5
+
+
+def test_one_of_five_that_is_far_ahead_weighs_most_and_equals_weigh_the_same():
+    """60 groups of eight classes, one member that is nearly always right and four of no use."""
+    rng = np.random.RandomState(0)
+    y = np.arange(60) % 8
+    truth = Truth(y, Groups(np.arange(60)), np.arange(60) % 5, 8)
+    far, near = (softmax(s * np.eye(8)[y] + rng.normal(size=(60, 8)), axis=1) for s in (6, 0.3))
+    answers = [{"proba_group": p} for p in (near, far, near, near, near)]
+    found = GroupAverage.fit(answers, truth, list("abcde"))
+    # stacked, c = 20: each of the four has 20 / 5 of 60 + 20 groups, a little more or less
+    assert found.chosen[0] == 1 and found.weights[0] > 0.7
+    np.testing.assert_allclose(found.weights[1:], (1 - found.weights[0]) / 4)
+    same = GroupAverage.fit([answers[1]] * 5, truth, list("abcde"))
+    np.testing.assert_allclose(same.weights, 0.2)
 
 
 def test_classes_that_are_in_some_folds_only_lose_nothing_by_scaling():

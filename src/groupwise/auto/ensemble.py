@@ -52,8 +52,10 @@ _AVERAGE_PENALTY = 3.0
 _SHARE_PENALTY = 10.0
 #: The same for members that answer for rows, of which a target domain may have forty.
 ROW_PENALTY = 10.0
-# Groups' or rows' worth of belief that members of a weighted average are equally good.
+# Groups' or rows' worth of belief that members of a weighted average are equally good; more of it
+# where these are the best five of enough groups.
 _EQUALLY_GOOD = 5.0
+_BEST_EQUALLY_GOOD = 20.0
 # A held-out group's counts speak for or against members of shares like half a group: members that
 # learned from the same groups err together.
 _SHARE_EVIDENCE = 0.5
@@ -185,9 +187,9 @@ def mixture_weights(proba_true: NDArray[Any], prior: float = _EQUALLY_GOOD) -> N
 class GroupAverage:
     """The mean of scaled group probabilities, scaled again.
 
-    Every member is scaled on its held-out probabilities; the five with the least log-loss are
-    averaged (where groups are few all of them, weighed by what was held out), and the average is
-    scaled on cross-fitted values, cautiously.
+    Every member is scaled on its held-out probabilities; the five with the least log-loss (where
+    groups are few all of them) are averaged with weights by what they said of held-out groups, and
+    the average is scaled on cross-fitted values, cautiously.
 
     Attributes
     ----------
@@ -212,12 +214,11 @@ class GroupAverage:
         how: dict[str, Any] = {"penalty": _MEMBER_PENALTY, "biased": truth.biased}
         scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
-        chosen = best_of_each(losses, methods)
+        chosen, belief = best_of_each(losses, methods), _EQUALLY_GOOD
         if truth.groups.n_groups >= FEW_GROUPS:
-            chosen = chosen[:N_BEST]
-            weights = _equal(len(chosen))
-        else:
-            weights = mixture_weights(_of_the_truth([scaled[m] for m in chosen], truth.y_group))
+            chosen, belief = chosen[:N_BEST], _BEST_EQUALLY_GOOD
+        said = _of_the_truth([scaled[m] for m in chosen], truth.y_group)
+        weights = mixture_weights(said, belief)
         average = _weighted([scaled[m] for m in chosen], weights)
         return cls(
             chosen,
