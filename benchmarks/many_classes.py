@@ -24,7 +24,7 @@ from groupwise.datasets import load_wisdm
 from groupwise.groups import Groups
 
 STORED = RESULTS / "many_classes.jsonl"
-N_TABLES = 120
+N_TABLES = 60
 N_NEW = 150
 PRIORS = (None, 5.0, 10.0, 20.0, 40.0)
 _NOTE = (
