@@ -49,6 +49,14 @@ def test_folds_are_combined_by_their_groups():
     assert score.se == pytest.approx(np.hypot(0.25 * 0.04, 0.75 * 0.02))
 
 
+def test_equal_scores_are_equal_whatever_the_order_of_their_sum():
+    a, b = ([cell("a", m, k, v) for k, v in enumerate(values)] for m, values in (
+        ("one", (0.1, 0.2, 0.3)), ("two", (0.3, 0.2, 0.1))
+    ))  # fmt: skip
+    scores = board_of("majority", a + b).scores
+    assert scores["a", "one"].value == scores["a", "two"].value == 0.2
+
+
 def test_errors_rank_the_other_way():
     lines = [
         {"room": "transfer", "set": "a", "method": m, "maker": "x", "fold": 0, "cpu s": 1.0,
