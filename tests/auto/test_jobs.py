@@ -84,7 +84,9 @@ def test_every_kind(table, kind, cheap_candidates, tmp_path, monkeypatch):
     assert stored.estimate == estimate
     page = render(stored)
     assert "auto" in page and "What the score hangs on" in page
-    assert "memory, MiB" not in page  # nobody has measured it
+    assert '<th class="wide">fit, s</th>' in page
+    for cost in ("search, s", "predict, s", "memory, MiB"):
+        assert cost not in page  # nobody has measured it
     # one number with one interval for the model: on its card, and in its line of the board
     low, high = f"{estimate.low:.3f}", f"{estimate.high:.3f}"
     assert f'<span class="big">{estimate.score:.3f}</span>' in page

@@ -189,6 +189,9 @@ def test_roles_wishes_and_patterns():
         choose_features(frame, {}, name="t", wanted=["acc_zz"])
     with pytest.raises(TableError, match=r"no column 'qqq' .*its columns are 'acc_x'"):
         choose_features(frame, {}, name="t", ignored=["qqq"])
+    wide = pd.DataFrame({**{f"p{k}": LABEL for k in range(20)}, "session": LABEL})
+    with pytest.raises(TableError, match=r"are 'p0', .*'p5', \.\.\., 'p15', .*'p19', 'session'$"):
+        choose_features(wide, {}, name="t", ignored=["qqq"])
     with pytest.raises(TableError, match=r"no column that can be a feature \(user_id: "):
         choose_features(frame[["user_id"]], {}, name="t")
 

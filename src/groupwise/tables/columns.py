@@ -302,8 +302,10 @@ def suggestion(frame: pd.DataFrame, column: str) -> str:
     close = get_close_matches(column, columns, n=3, cutoff=0.6)
     if close:
         return f"; did you mean {' or '.join(map(repr, close))}?"
-    shown = ", ".join(map(repr, columns[:12])) + (", ..." if len(columns) > 12 else "")
-    return f"; its columns are {shown}{headerless_hint(columns)}"
+    names = [repr(c) for c in columns]
+    if len(names) > 12:  # groups and labels are often the last ones
+        names = [*names[:6], "...", *names[-6:]]
+    return f"; its columns are {', '.join(names)}{headerless_hint(columns)}"
 
 
 @dataclass(frozen=True)
