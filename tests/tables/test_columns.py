@@ -223,6 +223,7 @@ def test_schema_makes_tables_agree():
         ({"c": ["u"]}, "t does not match the model: it has no column 'x'"),
         ({"x": ["ten"], "c": ["u"]}, "column 'x' must hold numbers, row 0 holds 'ten'"),
         ({"x": [np.inf], "c": ["u"]}, "column 'x' is infinite in row 0"),
+        ({"x": [1.0, -1e101], "c": ["u", "u"]}, r"'x' holds -1e\+101 \(up to 1e\+100 .* in row 1"),
         (
             {"x": [1], "c": [pd.Timestamp("2024")]},
             "column 'c' must hold categories, it holds dates",

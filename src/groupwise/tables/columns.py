@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from groupwise.inputs.rows import LARGEST_UNSCALED
 from groupwise.tables.cells import DATE_PARTS, comma_in, date_parts, dates_in, numbers_in_text
 from groupwise.tables.copies import copied_role, counts_up
 from groupwise.tables.errors import OptionError, TableError
@@ -404,9 +405,12 @@ def _numbers(values: pd.Series, table: str, comma: str) -> Any:
         number = np.full(len(values), np.nan)
     else:
         number = _parsed(values, table, comma)
-    if np.isinf(number).any():
-        row = int(np.argmax(np.isinf(number)))
-        raise TableError(f"{table}: column {values.name!r} is infinite in row {row}")
+    wrong = np.abs(number) > LARGEST_UNSCALED
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        held = f"holds {number[row]:g} (up to {LARGEST_UNSCALED:g} can be computed with)"
+        held = "is infinite" if np.isinf(number[row]) else held
+        raise TableError(f"{table}: column {values.name!r} {held} in row {row}")
     return number
 
 
