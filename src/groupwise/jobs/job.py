@@ -28,6 +28,7 @@ from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
+from groupwise.tables.columns import unit_notes
 from groupwise.tables.copies import tells_apart
 from groupwise.threads import few_threads
 
@@ -146,7 +147,12 @@ class Job:
             seed=seed,
             keep_whole=keep_whole,
             unlabelled=_set_aside(table, ~labelled, supervision, schema),
-            notes=(*table.notes, *targets.notes, *_too_good(features, targets, schema, wanted)),
+            notes=(
+                *table.notes,
+                *targets.notes,
+                *unit_notes(frame, uses),
+                *_too_good(features, targets, schema, wanted),
+            ),
         )
 
     @property

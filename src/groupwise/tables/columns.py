@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 
 from groupwise.inputs.rows import LARGEST_UNSCALED
-from groupwise.tables.cells import DATE_PARTS, comma_in, date_parts, dates_in, numbers_in_text
+from groupwise.tables.cells import (
+    DATE_PARTS,
+    comma_in,
+    date_parts,
+    dates_in,
+    numbers_in_text,
+    unit_in,
+)
 from groupwise.tables.copies import copied_role, counts_up
 from groupwise.tables.errors import OptionError, TableError
 from groupwise.tables.formats import headerless_hint
@@ -24,6 +31,7 @@ __all__ = [
     "choose_features",
     "column_kind",
     "suggestion",
+    "unit_notes",
 ]
 
 #: More different texts than this are taken for names or free text, not for categories.
@@ -142,6 +150,20 @@ def _comma(use: ColumnUse, frame: pd.DataFrame) -> str:
     if use.use != "number" or column_kind(frame[use.name]) == "number":
         return ""
     return comma_in(frame[use.name])
+
+
+def unit_notes(frame: pd.DataFrame, uses: Sequence[ColumnUse]) -> list[str]:
+    """Say which columns hold numbers that a unit behind them makes texts of."""
+    found = []
+    for use in uses:
+        judged = use.use in ("category", "text") or (use.use == "not used" and use.why != SPECIFIED)
+        if judged and column_kind(frame[use.name]) == "category":
+            unit = unit_in(frame[use.name])
+            found += [f"{use.name!r} ({unit})"] if unit else []
+    if not found:
+        return []
+    named = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    return [f"numbers with a unit are read as text: {named}; leave the unit out to have numbers"]
 
 
 def column_kind(values: pd.Series) -> str:
