@@ -201,7 +201,7 @@ def paper_split(random_state: RandomState = None) -> WholeGroupShuffleSplit:
 
 
 def hold_out_groups(
-    groups: Groups,
+    n_groups: int,
     fraction: float,
     rng: np.random.RandomState,
     strata: tuple[NDArray[np.intp], Sequence[str]] | None = None,
@@ -210,7 +210,7 @@ def hold_out_groups(
 
     Parameters
     ----------
-    groups : Groups
+    n_groups : int
     fraction : float
         Share of the groups to hold out.
     rng : RandomState
@@ -237,7 +237,7 @@ def hold_out_groups(
             f"{names[int(np.argmax(n_of_code == 1))]}: pass more of these, or set "
             "early_stopping=False"
         )
-    held_out = np.zeros(groups.n_groups, dtype=bool)
+    held_out = np.zeros(n_groups, dtype=bool)
     held_out[next(splitter.split(held_out, code_group))[1]] = True
     for code in np.flatnonzero(n_of_code):
         alike = np.flatnonzero(code_group == code)

@@ -182,7 +182,9 @@ class GroupBoostMixin(GroupMixin):
                 "early_stopping holds whole groups out, and no part of the rows is whole in all "
                 "groupings: pass X_val, y_val and groups_val"
             )
-        held_out = hold_out_groups(data.groups, self.validation_fraction, rng, data.strata(loss))
+        held_out = hold_out_groups(
+            data.groups.n_groups, self.validation_fraction, rng, data.strata(loss)
+        )
         in_held_out = data.groups.spread(held_out)
         return data.take(np.flatnonzero(~in_held_out)), data.take(np.flatnonzero(in_held_out))
 

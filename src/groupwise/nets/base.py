@@ -246,7 +246,7 @@ class GroupNetMixin(GroupMixin):
         """Hold groups out: 1 for each to train on, and 1 for each of the others."""
         data = prepared.data
         held_out = hold_out_groups(
-            data.groups, self.validation_fraction, rng, data.strata(prepared.loss)
+            data.groups.n_groups, self.validation_fraction, rng, data.strata(prepared.loss)
         )
         valid = held_out[None].astype(float)
         return 1.0 - valid, valid

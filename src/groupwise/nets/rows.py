@@ -201,7 +201,7 @@ def fingerprint(X: Any) -> str:
     digest = hashlib.sha256(f"{kind.str} {tuple(X.shape)}".encode())
     step = max(1, _HASHED // (kind.itemsize * math.prod(row_shape(X))))
     for start in range(0, len(X), step):
-        digest.update(np.ascontiguousarray(X[start : start + step]))
+        digest.update(np.ascontiguousarray(X[start : start + step]).data)
     return digest.hexdigest()
 
 

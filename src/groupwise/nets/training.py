@@ -153,9 +153,9 @@ def train(
     network.to(settings.device)
     run = _Run(network, settings, len(task.train))
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
-    mark = "" if path is None else _mark(network, task, settings)
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(f"checkpoint {path} has no folder to lie in: {path.parent}")
+    mark = "" if path is None else _mark(network, task, settings)
     if path is not None and path.exists():
         run.load(path, mark)
     if _pays_to_fuse(network, task, settings):
@@ -253,8 +253,8 @@ def _out_of_patience(run: _Run, settings: Settings) -> bool:
 
 def _mark(network: GroupNet, task: Task, settings: Settings) -> str:
     """What has to be the same for a checkpoint to be continued."""
-    arrays = (task.target, task.offset, task.weight_row, task.train, task.valid)
-    arrays += (task.centre, task.scale, task.rows.groups.codes)
+    known = (task.target, task.offset, task.weight_row, task.train, task.valid)
+    arrays = (*known, task.centre, task.scale, task.rows.groups.codes)
     return json.dumps(
         {
             "shapes": {name: list(value.shape) for name, value in network.state_dict().items()},
