@@ -9,10 +9,13 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from groupwise import Groups
 from groupwise.datasets import GroupedData, data_folder, make_sessions
@@ -34,6 +37,28 @@ def real_data():
     if not os.environ.get("GROUPWISE_DATA"):
         pytest.skip("GROUPWISE_DATA names no folder of data sets")
     return data_folder()
+
+
+@pytest.fixture
+def counts_threads():
+    """A classifier that notes in ``seen`` how many threads it may have; here these are two."""
+
+    class CountsThreads(GaussianNB):
+        seen: ClassVar[list[int]] = []
+
+        def fit(self, X, y):
+            self._count()
+            return super().fit(X, y)
+
+        def predict_proba(self, X):
+            self._count()
+            return super().predict_proba(X)
+
+        def _count(self):
+            self.seen.append(max(library["num_threads"] for library in threadpool_info()))
+
+    with threadpool_limits(2):
+        yield CountsThreads
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ import inspect
 import pkgutil
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -176,6 +178,16 @@ def test_links_in_the_pages_lead_somewhere():
 def test_every_public_name_has_a_docstring():
     for name in groupwise.__all__:
         assert getattr(groupwise, name).__doc__
+
+
+@pytest.mark.long
+def test_the_counts_that_contributing_tells():
+    told = re.findall(r"`([^`]+)` (\d+)(?: files)?[,)]", (ROOT / "CONTRIBUTING.md").read_text())
+    command = [sys.executable, str(ROOT / "benchmarks" / "walk.py")]
+    counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert len(told) == 2
+    for name, n_files in told:
+        assert f"{name.removesuffix(' -m group-boost')}: {n_files} files" in counted
 
 
 def test_the_hops_that_contributing_lists_exist():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from groupwise import SBoostClassifier
+from groupwise import GroupBoostClassifier, SBoostClassifier
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import (
@@ -14,6 +14,7 @@ from groupwise.model_selection import (
     WholeGroupShuffleSplit,
     cross_validate,
     group_train_test_split,
+    hold_out_groups,
     paper_split,
 )
 from groupwise.proportions import MeanMapClassifier
@@ -85,6 +86,25 @@ def test_every_class_on_both_sides_of_a_small_split():
     y = np.repeat([0, 1, 2], 3)
     for train, test in WholeGroupShuffleSplit(5, test_size=0.05).split(groups, y, groups):
         assert set(y[test]) == set(y[train]) == {0, 1, 2}
+
+
+def test_early_stopping_with_one_group_of_a_class():
+    """What the caller can do is said, with the class's name, not with a splitter's parameter."""
+    X, groups = np.arange(12.0)[:, None], np.repeat(np.arange(6), 2)
+    y = np.repeat(["sit", "sit", "run", "walk", "walk", "walk"], 2)
+    clf = GroupBoostClassifier(early_stopping=True, n_estimators=2)
+    with pytest.raises(GroupDataError, match=r"group of class 'run': .*early_stopping=False"):
+        clf.fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.95])
+def test_groups_held_out_are_of_every_kind(fraction):
+    kind = np.r_[0, 0, 1, 1, 1, np.full(45, 2)]  # one side's share of two or three rounds to none
+    for seed in range(10):
+        rng = np.random.RandomState(seed)
+        held_out = hold_out_groups(50, fraction, rng, (kind, ["a", "b", "c"]))
+        assert set(kind[held_out]) == set(kind[~held_out]) == {0, 1, 2}
+    assert hold_out_groups(50, 0.2, np.random.RandomState(0)).sum() == 10
 
 
 def test_the_papers_split_is_80_to_20():

@@ -375,7 +375,7 @@ METHODS: tuple[Method, ...] = (
     Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
            _ON_MEANS),
     Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",
-           "baseline: the same shares for every row",
+           "baseline: the shares of all rows together, for every row",
            {"estimator": "sklearn.dummy:DummyClassifier"}),
 
     Method("measure", "expected-measure", "groupwise.measures:ExpectedMeasureClassifier",

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
@@ -28,6 +28,7 @@ __all__ = [
     "WholeGroupShuffleSplit",
     "cross_validate",
     "group_train_test_split",
+    "hold_out_groups",
     "paper_split",
     "split_whole_groups",
 ]
@@ -197,6 +198,53 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
 def paper_split(random_state: RandomState = None) -> WholeGroupShuffleSplit:
     """The split Jin and Liu (2005) choose gamma by: 80 % of the training groups against 20 %."""
     return WholeGroupShuffleSplit(1, test_size=0.2, random_state=random_state)
+
+
+def hold_out_groups(
+    n_groups: int,
+    fraction: float,
+    rng: np.random.RandomState,
+    strata: tuple[NDArray[np.intp], Sequence[str]] | None = None,
+) -> NDArray[np.bool_]:
+    """Which groups ``early_stopping`` holds out.
+
+    Parameters
+    ----------
+    n_groups : int
+    fraction : float
+        Share of the groups to hold out.
+    rng : RandomState
+    strata : (ndarray of shape (n_groups,), sequence of str), default=None
+        A code per group, and what a group of each code is called. Both sides have some of each.
+
+    Returns
+    -------
+    held_out : ndarray of shape (n_groups,)
+
+    Raises
+    ------
+    GroupDataError
+        If there is only one group of a code.
+    """
+    code_group, names = (None, ()) if strata is None else strata
+    splitter = WholeGroupShuffleSplit(
+        1, test_size=fraction, stratify=code_group is not None, random_state=rng.randint(2**31 - 1)
+    )
+    n_of_code = np.bincount(() if code_group is None else code_group)
+    if (n_of_code == 1).any():
+        raise GroupDataError(
+            "early_stopping holds some groups of every kind out, and there is only one "
+            f"{names[int(np.argmax(n_of_code == 1))]}: pass more of these, or set "
+            "early_stopping=False"
+        )
+    held_out = np.zeros(n_groups, dtype=bool)
+    held_out[next(splitter.split(held_out, code_group))[1]] = True
+    for code in np.flatnonzero(n_of_code):
+        alike = np.flatnonzero(code_group == code)
+        if len(np.unique(held_out[alike])) == 1:  # so few that one side's share rounds to none
+            moved = rng.choice(alike)
+            held_out[moved] = ~held_out[moved]
+    return held_out
 
 
 def group_train_test_split(

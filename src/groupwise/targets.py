@@ -136,6 +136,18 @@ class GroupTargets:
             )
         return kept
 
+    def strata(self, loss: GroupLoss) -> tuple[NDArray[np.intp], list[str]] | None:
+        """What groups held out must have some of: a code per group, and each code in words.
+
+        The classes of groups that have one, the events of survival times; else ``None``.
+        """
+        known = self.y_row[self.groups.first_rows]
+        if loss.target_kind == "label" and self.classes is not None:
+            return known, [f"group of class {show(label)}" for label in self.classes]
+        if loss.target_kind == "time" and (known < 0).sum() > 1:
+            return (known > 0).astype(np.intp), ["group without the event", "group with the event"]
+        return None
+
     def bind(self, loss: GroupLoss) -> BoundLoss:
         """The loss of these rows' scores."""
         target = group_target(loss, self.y_row, self.groups, self.n_classes)

@@ -348,6 +348,14 @@ def test_rows_without_a_label_have_their_number(run, good, tmp_path):
     assert rows == list(range(4, 96, 9))
 
 
+def test_describe_tells_of_a_unit(run, good, tmp_path):
+    good.assign(weight=[f"{k % 9} kg" for k in range(len(good))]).to_csv(tmp_path / "t.csv")
+    done = run("describe", tmp_path / "t.csv", "-g", "group", "--json")
+    assert "'weight' (kg)" in json.loads(done.stdout)["notes"][0]
+    done = run("describe", tmp_path / "t.csv", "-g", "group")
+    assert "note: numbers with a unit are read as text" in done.stderr
+
+
 def test_describe_two_tables(run, pair):
     tables = [pair / "rows.csv", "--groups-table", pair / "groups.csv", "-g", "group", "-l", "kind"]
     said = " ".join(run("describe", *tables).stdout.split())

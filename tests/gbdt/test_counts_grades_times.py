@@ -148,6 +148,26 @@ def test_survival_of_groups(rows, engine):
         GroupBoostRegressor("total", loss="cox").fit(X, signed, groups=groups)
     with pytest.raises(GroupDataError, match="same on every row"):
         cox.fit(X, np.arange(1.0, len(X) + 1), groups=groups)
+    with pytest.raises(GroupDataError, match="none of 300 groups had the event"):
+        cox.fit(X, -np.abs(signed), groups=groups)
+
+
+def test_survival_stops_early_by_groups_with_the_event(rows):
+    """Without one among the groups held out any number of rounds is as good as the first."""
+    X, groups, _, _ = rows
+    signed = np.where(groups < 30, 1.0, -1.0) * (1.0 + groups)
+    for seed in range(5):
+        cox = GroupBoostRegressor(
+            loss="cox", early_stopping=True, validation_fraction=0.01, random_state=seed, **FEW
+        )
+        assert np.ptp(cox.fit(X, signed, groups=groups).history_["valid"]) > 0.0
+    signed = np.where(groups < 1, 1.0, -1.0) * (1.0 + groups)
+    with pytest.raises(GroupDataError, match="only one group with the event"):
+        cox.fit(X, signed, groups=groups)
+    with pytest.raises(GroupDataError, match="none of 299 groups"):
+        others = groups > 0
+        cox.fit(X, signed, groups=groups, X_val=X[others], y_val=signed[others],
+                groups_val=groups[others])  # fmt: skip
 
 
 def test_trees_of_survival_times_are_small_and_see_half_of_the_rows(rows, engine):

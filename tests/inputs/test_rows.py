@@ -12,6 +12,7 @@ from groupwise.inputs.rows import (
     check_groups,
     check_rows,
     check_weights,
+    refuse_size,
     remember_features,
     split_column,
 )
@@ -96,13 +97,30 @@ def test_a_list_of_bags_is_answered_with_flatten_bags():
 
 def test_values_that_products_cannot_hold_are_refused():
     X = np.array([[1.0], [-1e160]])
-    with pytest.raises(GroupDataError, match="X holds 1e\\+160"):
+    with pytest.raises(GroupDataError, match=r"column 0 of X \(the first is 0\) holds 1e\+160"):
         check_features(Plain(), X)
     assert check_features(Trees(), X).shape == (2, 1)
     plain = Plain()
     fitted(plain, X[:1])
     with pytest.raises(GroupDataError, match="Plain computes with values up to 1e\\+50"):
         check_rows(plain, X)
+
+
+@pytest.mark.parametrize("largest", [1e160, -1e160])
+def test_the_column_of_a_value_that_is_refused_is_named(largest):
+    X = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0], [4.0, largest, 1e60]])
+    table = pd.DataFrame(X, columns=["a", "price", "c"])
+    kinds = table.assign(kind=pd.Categorical(["u", "v", "u"]))[["kind", "a", "price", "c"]]
+    for named in (table, kinds, pl.from_pandas(table)):
+        with pytest.raises(GroupDataError, match=r"column 'price' of X holds 1e\+160; Plain"):
+            check_features(Plain(), named)
+    plain = Plain()
+    fitted(plain, kinds.iloc[:2])
+    with pytest.raises(GroupDataError, match="column 'price' of X"):
+        check_rows(plain, kinds)
+    for bare in (X, np.where(X == 0.0, np.nan, X), sparse.csr_array(X)):
+        with pytest.raises(GroupDataError, match="column 1 of X"):
+            refuse_size("X", bare, 1e50, name="Plain")
 
 
 def test_a_refused_table_leaves_no_trace():
@@ -159,7 +177,7 @@ def test_missing_values_hide_no_huge_ones():
         _largest_value = 1e50
 
     assert np.isnan(check_features(Some(), [[np.nan], [np.nan]])).all()
-    with pytest.raises(GroupDataError, match=r"X holds 1e\+160"):
+    with pytest.raises(GroupDataError, match=r"column 0 of X .* holds 1e\+160"):
         check_features(Some(), [[np.nan], [-1e160]])
 
 

@@ -26,11 +26,12 @@ def test_always_the_commonest_class():
     assert constant_scores(known, train, test).tolist() == [1.0, 0.0, 1.0]
 
 
-def test_constant_shares_are_the_mean():
+def test_constant_shares_are_those_of_least_error():
+    """The median of the groups: not their mean, nor that of the rows."""
     known = make_supervision("proportions", group="g", label=["n", "y"])
-    shares = np.array([[0.5, 0.5], [0.5, 0.5], [0.8, 0.2], [0.2, 0.8]])
+    shares = np.array([[0.5, 0.5], [0.5, 0.5], [0.6, 0.4], [0.0, 1.0]])
     targets = Targets(shares, GROUPS, ("n", "y"))
-    np.testing.assert_allclose(constant_scores(known, targets, targets), [1.0, 0.7, 0.7])
+    np.testing.assert_allclose(constant_scores(known, targets, targets), [1.0, 0.9, 0.5])
 
 
 def test_the_better_constant_by_the_measure():

@@ -110,6 +110,7 @@ def test_gaps_are_filled_with_the_median_that_scikit_learn_has(n_rows):
 
 
 @pytest.mark.parametrize(("n_rows", "limited"), [(180, True), (20_000, False)])
+@pytest.mark.usefixtures("counts_threads")  # two may be had
 def test_a_small_table_is_predicted_on_one_thread(n_rows, limited, monkeypatch):
     """On a busy machine a tree of boosting that asks two threads waits for both."""
     job = make_job()

@@ -194,6 +194,13 @@ def test_kind_with_a_positive_class_is_presence(sessions, labels):
     assert job.supervision.kind == "presence" and "`positive` is given" in why
 
 
+def test_a_unit_is_told():
+    frame = pd.DataFrame({"weight": [f"{k % 5} kg" for k in range(48)], "x": np.arange(48.0) % 7})
+    frame["visit"], frame["ill"] = np.repeat(np.arange(12), 4), np.repeat(np.arange(12) % 2, 4)
+    (note,) = JobOptions(table=frame, group="visit", label="ill").job()[0].notes
+    assert "'weight' (kg)" in note
+
+
 @pytest.mark.long
 def test_steps_in_processes_are_the_steps_of_one():
     assert list(run_steps(np.sqrt, [4.0, 9.0, 16.0], 2)) == [2.0, 3.0, 4.0]

@@ -72,6 +72,7 @@ def problem(loss: GroupLoss, n_classes: int, seed: int, *, n_groups=7, n_rows=40
         target = rng.normal(size=n_groups)
     elif loss.target_kind == "time":  # some tied, some not observed
         target = rng.integers(1, 6, n_groups) * rng.choice([1.0, 1.0, -1.0], n_groups)
+        target[0] = abs(target[0])  # at least one is
     elif loss.target_kind == "label":
         target = rng.permutation(np.arange(n_groups) % n_classes)
     else:
@@ -518,6 +519,7 @@ def test_cox_by_hand_with_a_tie():
     [
         (PoissonTotalLoss(), [1.0, -2.0], "group 1 holds -2"),
         (CoxLoss(), [3.0, 0.0], "group 1 holds 0"),
+        (CoxLoss(), [-3.0, -1.0], "none of 2 groups had the event"),
     ],
 )
 def test_targets_that_have_no_meaning(loss, target, match):

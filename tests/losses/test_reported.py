@@ -1,5 +1,6 @@
 """Likelihood of counts that are not exact."""
 
+from decimal import Decimal, localcontext
 from itertools import product
 
 import numpy as np
@@ -332,3 +333,54 @@ def test_rows_that_are_all_but_certain_do_not_rule_a_report_out(reported, count,
     assert np.isclose(bound.value(score), expected, rtol=1e-12)
     slope = approx_fprime(score, bound.value, 1e-6)
     np.testing.assert_allclose(bound.gradient(score), slope, atol=1e-4)
+
+
+def with_80_digits(score, log_report):
+    """Loss and gradient of one group, row by row: P(count) with and without each row."""
+
+    def counts(rows):
+        found = [Decimal(1)]
+        for p in rows:
+            found = [a * (1 - p) + b * p for a, b in zip([*found, 0], [0, *found], strict=True)]
+        return found
+
+    with localcontext() as context:
+        context.prec = 80
+        likely = [Decimal(float(each)).exp() for each in log_report]
+        p = [1 / (1 + Decimal(-float(each)).exp()) for each in score]
+        total = sum(a * b for a, b in zip(counts(p), likely, strict=True))
+        given = [
+            p[j] * sum(a * b for a, b in zip(counts(p[:j] + p[j + 1 :]), likely[1:], strict=True))
+            for j in range(len(p))
+        ]
+        gradient = [float(each - part / total) for each, part in zip(p, given, strict=True)]
+        return float(-total.ln()), np.array(gradient)
+
+
+@every
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_as_exact_as_doubles_are(reported, scale):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        score = scale * rng.choice([-1.0, 1.0], 9) * rng.uniform(0.5, 1.0, 9)
+        told = report(reported, rng.integers(0, 10, 1), rng)
+        bound = ReportedCountLoss(reported).bind(told, Groups(np.zeros(9)))
+        value, gradient = with_80_digits(score, bound.log_report)
+        assert bound.value(score) == pytest.approx(value, rel=1e-13, abs=1e-13)
+        np.testing.assert_allclose(bound.gradient(score), gradient, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("reported", "n_rows", "scale"),
+    [(Reported("gaussian"), 20, 30.0), (Reported("laplace", 0.3), 40, 10.0)],
+)
+def test_rows_may_outweigh_a_report_that_rules_them_out_in_single_precision(
+    reported, n_rows, scale
+):
+    """All rows are all but certain, and none was reported."""
+    score = np.full(n_rows, scale)
+    bound = ReportedCountLoss(reported).bind(np.zeros((1, 2)), Groups(np.zeros(n_rows)))
+    _, gradient = with_80_digits(score, bound.log_report)
+    np.testing.assert_allclose(bound.gradient(score), gradient, rtol=1e-9)
+    single = bound.gradient_and_curvature(score.astype(np.float32), np.float32)[0]
+    np.testing.assert_allclose(single, gradient, atol=1e-6)

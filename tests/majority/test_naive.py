@@ -35,6 +35,15 @@ def test_it_is_the_classifier_on_the_repeated_labels(sessions):
     np.testing.assert_array_equal(rows.predict_proba(sessions.X), clf.predict_proba(sessions.X))
 
 
+def test_few_rows_have_one_thread(sessions, counts_threads):
+    """On a busy machine each of 100 trees waits for the second."""
+    fit(sessions, counts_threads()).predict(sessions.X)
+    assert counts_threads.seen == [1, 1]
+    many = np.resize(sessions.X, (20_000, 4)), np.resize(sessions.y, 20_000)
+    NaiveGroupClassifier(counts_threads()).fit(*many)
+    assert counts_threads.seen[2:] == [2]
+
+
 def test_labels_count_as_probabilities_where_there_are_none(sessions):
     clf = fit(sessions, LinearSVC())
     score = clf.decision_function(sessions.X)

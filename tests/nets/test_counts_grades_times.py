@@ -246,9 +246,14 @@ def test_held_out_groups_are_in_no_risk_set_of_training(rows):
     wanted = model.fit(X, y, groups=groups).history_["train"]
     unmoved = 0
     for group in range(60):
-        later = np.where(groups == group, -1e6, y)
-        unmoved += clone(model).fit(X, later, groups=groups).history_["train"] == wanted
+        first, last = (np.where(groups == group, np.sign(y) * time, y) for time in (1e-6, 1e6))
+        unmoved += all(
+            clone(model).fit(X, other, groups=groups).history_["train"] == wanted
+            for other in (first, last)
+        )
     assert unmoved == 12  # a fifth, whose times do not matter
+    with pytest.raises(GroupDataError, match="none of 60 groups had the event"):
+        model.fit(X, -np.abs(y), groups=groups)
 
 
 def test_thresholds_are_of_the_averaged_members(rows):

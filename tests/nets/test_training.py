@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from groupwise import Groups
-from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds
+from groupwise.nets import GroupNetClassifier, GroupNetRegressor, fit_folds, read_folder
 from groupwise.nets import batches as batches_module
 from groupwise.nets.batches import GroupRows, ResidentRows, StreamedRows
 from groupwise.nets.losses import SessionSoftmax
@@ -19,6 +19,7 @@ from groupwise.nets.mean_outputs import _MeanOutputs, initial_layers
 from groupwise.nets.network import GroupNet
 from groupwise.nets.packed import Packed
 from groupwise.nets.passes import standardise
+from groupwise.nets.rows import fingerprint
 from groupwise.nets.steps import one_cycle, train_step
 from groupwise.nets.torch_answers import scores_on
 from groupwise.proportions import MLPAOCClassifier
@@ -213,6 +214,38 @@ def test_a_checkpoint_knows_its_rows_and_weights(bags, tmp_path):
         model.fit(X + X[:, ::-1] ** 2, y, groups=groups)
     with pytest.raises(ValueError, match="data, settings or seed differ"):
         model.fit(X, y, groups=groups, sample_weight=1.0 + (X[:, 0] > 0))
+
+
+@pytest.mark.parametrize("encoder", [(4,), nn.Linear(4, 3)], ids=["sizes", "module"])
+def test_a_checkpoint_knows_every_row_and_its_group(bags, encoder, tmp_path):
+    """Rows that change places leave means and deviations as they are."""
+    X, y, groups = bags
+    model = GroupNetClassifier(
+        encoder=encoder, epochs=2, checkpoint=str(tmp_path / "state.npz"), **PLAIN
+    )
+    model.fit(X, y, groups=groups)
+    same = np.flatnonzero(y == y[-1])
+    first, last = same[same > 16][0], same[-1]
+    assert groups[first] != groups[last]
+    swapped, moved = X.copy(), groups.copy()
+    swapped[[first, last]] = X[[last, first]]
+    moved[[first, last]] = groups[[last, first]]
+    for other in ((swapped, groups), (X, moved)):
+        with pytest.raises(ValueError, match=r"checkpoint of another training .* earlier version"):
+            model.fit(other[0], y, groups=other[1])
+
+
+def test_rows_are_hashed_in_parts(tmp_path, monkeypatch):
+    """Wherever they lie; one bit of the last row counts."""
+    X = np.random.default_rng(0).normal(size=(7, 2, 3))
+    wanted = fingerprint(X)
+    monkeypatch.setattr("groupwise.nets.rows._HASHED", 100)
+    assert fingerprint(X) == fingerprint(np.asfortranarray(X)) == wanted
+    np.save(tmp_path / "a.npy", X[:3])
+    np.save(tmp_path / "b.npy", X[3:])
+    assert fingerprint(read_folder(tmp_path)[0]) == wanted
+    X[-1, -1, -1] = np.nextafter(X[-1, -1, -1], 9.0)
+    assert fingerprint(X) != wanted
 
 
 def test_a_training_that_stopped_by_itself_is_not_gone_on_with(bags, tmp_path):

@@ -44,6 +44,14 @@ def test_known_labels_give_the_estimator_itself(blobs):
     assert clf.n_iter_ == 1
 
 
+def test_few_rows_have_one_thread(blobs, counts_threads):
+    """On a busy machine each of 100 trees of eleven fits waits for the second."""
+    X, y = blobs
+    clf = DecodeRefitClassifier(counts_threads()).fit(X, y, groups=np.arange(len(X)) // 60)
+    clf.predict(X)
+    assert set(counts_threads.seen) == {1}
+
+
 def test_large_groups_tell_rows_apart(blobs):
     X, y = blobs
     d = make_aggregates(X, y, size=100, randomness=0.7, random_state=0)

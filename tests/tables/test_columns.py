@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from groupwise.tables import Schema, TableError, choose_features
-from groupwise.tables.columns import column_kind
+from groupwise.tables.columns import column_kind, unit_notes
 
 N = 60
 RNG = np.random.RandomState(0)
@@ -44,6 +44,42 @@ def use_of(values, *, name="column", **options):
 def test_features(values, use):
     found = use_of(values)
     assert found.use == use and found.is_feature
+
+
+@pytest.mark.parametrize(
+    ("texts", "unit"),
+    [
+        (["1.2 kg", "3 kg", None], "kg"),
+        (["-12°C", "7,5°C", "8 °C"], "°C"),
+        (["120 km/h", "80 km/h", "1,200.5 km/h"], "km/h"),
+        (["1.2 kg", "300 g", "2 kg"], None),
+        (["1A", "2B", "3C"], None),
+        (["1st", "2nd", "3rd"], None),
+        (["3 kg", "3 kg", "3 kg"], None),
+        (["12 Main Street", "14 Main Street", "9 Main Street"], None),
+        (["12", "14", "9"], None),
+        (["red", "green", "12 kg"], None),
+    ],
+)
+def test_numbers_with_a_unit_are_told(texts, unit):
+    frame = pd.DataFrame({"column": texts * 20, "other": RNG.normal(size=N)})
+    told = unit_notes(frame, choose_features(frame, {}, name="t"))
+    said = "numbers with a unit are read as text: 'column' ({}); leave the unit out to have numbers"
+    assert told == ([] if unit is None else [said.format(unit)])
+    ignored = choose_features(frame, {}, name="t", ignored=["column"])
+    assert unit_notes(frame, ignored) == []
+    wanted = choose_features(frame, {}, name="t", wanted=["column", "other"])
+    assert unit_notes(frame, wanted) == told
+
+
+def test_measured_numbers_with_a_unit_are_told_where_they_look_like_ids():
+    frame = pd.DataFrame({f"m{k}": [f"{x:.6f}cm" for x in RNG.normal(size=N)] for k in range(6)})
+    uses = choose_features(frame.assign(other=RNG.normal(size=N)), {}, name="t")
+    assert uses[0].use == "not used"
+    assert (
+        "'m0' (cm), 'm1' (cm), 'm2' (cm), 'm3' (cm), 'm4' (cm), ...;"
+        in unit_notes(frame, uses[:-1])[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,6 +259,7 @@ def test_schema_makes_tables_agree():
         ({"c": ["u"]}, "t does not match the model: it has no column 'x'"),
         ({"x": ["ten"], "c": ["u"]}, "column 'x' must hold numbers, row 0 holds 'ten'"),
         ({"x": [np.inf], "c": ["u"]}, "column 'x' is infinite in row 0"),
+        ({"x": [1.0, -1e101], "c": ["u", "u"]}, r"'x' holds -1e\+101 \(up to 1e\+100 .* in row 1"),
         (
             {"x": [1], "c": [pd.Timestamp("2024")]},
             "column 'c' must hold categories, it holds dates",

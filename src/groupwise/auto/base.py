@@ -35,10 +35,8 @@ from groupwise.auto.store import Store
 from groupwise.auto.workers import Workers
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
-from groupwise.inputs import (
-    check_groups,
-    check_number,
-)
+from groupwise.inputs import check_groups, check_number
+from groupwise.inputs.rows import LARGEST_UNSCALED
 from groupwise.model_selection import Splitter
 from groupwise.preparation import Unprepared
 from groupwise.threads import few_threads
@@ -50,7 +48,7 @@ class AutoMixin:
     """The race and what is known after it; classifier and regressor alike."""
 
     _splits_on_categories = True
-    _largest_value = 1e100
+    _largest_value = LARGEST_UNSCALED
 
     cv: int | Splitter
     time_limit: float | None

@@ -12,7 +12,7 @@ from groupwise.groups import Groups, show
 from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
 from groupwise.jobs.targets import ids_of, label_column, too_many_classes
 from groupwise.tables import LoadedTable, choose_features
-from groupwise.tables.columns import ColumnUse
+from groupwise.tables.columns import ColumnUse, unit_notes
 
 
 def describe(
@@ -43,7 +43,7 @@ def describe(
         )
         loaded, read = job_options.read()
         found = _describe(loaded, group, labels, read.domain)
-        for note in loaded.notes:
+        for note in (*loaded.notes, *found["notes"]):
             console.note(renamed(note))
         _print(console, found)
         console.emit_json(found)
@@ -66,6 +66,7 @@ def _describe(
         "fingerprint": table.fingerprint,
         "n_rows": len(frame),
         "columns": [asdict(use) | {"missing": int(missing[use.name])} for use in uses],
+        "notes": unit_notes(frame, uses),
     }
     if groups is not None:
         found["groups"] = _sizes(groups)

@@ -25,7 +25,7 @@ from groupwise.gbdt.rounds import (
 )
 from groupwise.inputs import check_choice, check_flag, check_number, split_column
 from groupwise.losses import GroupLoss
-from groupwise.model_selection import WholeGroupShuffleSplit
+from groupwise.model_selection import hold_out_groups
 from groupwise.targets import GroupTargets
 
 __all__ = [
@@ -176,20 +176,17 @@ class GroupBoostMixin(GroupMixin):
     def _split(
         self, data: GroupTargets, loss: GroupLoss, rng: np.random.RandomState
     ) -> tuple[GroupTargets, GroupTargets]:
-        """Hold groups out, stratified by their label where they have one."""
+        """Hold groups out."""
         if loss.target_kind == "several" and data.groups.n_groups < 2:
             raise GroupDataError(
                 "early_stopping holds whole groups out, and no part of the rows is whole in all "
                 "groupings: pass X_val, y_val and groups_val"
             )
-        splitter = WholeGroupShuffleSplit(
-            1,
-            test_size=self.validation_fraction,
-            stratify=loss.target_kind == "label",
-            random_state=rng.randint(2**31 - 1),
+        held_out = hold_out_groups(
+            data.groups.n_groups, self.validation_fraction, rng, data.strata(loss)
         )
-        train, test = next(splitter.split(data.y_row, data.y_row, data.groups.codes))
-        return data.take(train), data.take(test)
+        in_held_out = data.groups.spread(held_out)
+        return data.take(np.flatnonzero(~in_held_out)), data.take(np.flatnonzero(in_held_out))
 
     def _staged(self, X: MatrixLike) -> Iterator[NDArray[Any]]:
         rows, _ = self._checked(X, None)

@@ -19,6 +19,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 
 __all__ = [
+    "LARGEST_UNSCALED",
     "LARGEST_VALUE",
     "LARGEST_WEIGHT",
     "CategoryColumns",
@@ -41,6 +42,8 @@ __all__ = [
 
 #: The largest magnitude of a feature that methods compute with, unless they say another.
 LARGEST_VALUE = 1e50
+#: The same where features are scaled before anything is computed with them.
+LARGEST_UNSCALED = 1e100
 #: And of a weight.
 LARGEST_WEIGHT = 1e30
 _NUMBERS_OF_DATES = "make numbers of them, such as days since the first"
@@ -242,15 +245,15 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike) -> Rows:
         numbers = known.to_numbers(X)  # refuses what is no table, in its own words
         validate_data(estimator, X, reset=False, skip_check_array=True)
         rows = _as_rows(estimator, numbers)
-    return _of_usual_size(estimator, rows)
+    return _of_usual_size(estimator, rows, X if known is None else numbers)
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike) -> Rows:
     """Check features for training; the estimator remembers nothing yet."""
     _refuse_what_is_no_table(X)
     categories = _categories_of(estimator, X)
-    rows = _as_rows(estimator, X if categories is None else categories.to_numbers(X))
-    return _of_usual_size(estimator, rows, to_fit=True)
+    numbers = X if categories is None else categories.to_numbers(X)
+    return _of_usual_size(estimator, _as_rows(estimator, numbers), numbers, to_fit=True)
 
 
 def remember_features(estimator: BaseEstimator, X: MatrixLike) -> None:
@@ -339,41 +342,71 @@ def _refuse_what_is_no_number(X: MatrixLike) -> None:
             raise GroupDataError(f"column {column.name!r} of X holds dates; {_NUMBERS_OF_DATES}")
 
 
-def _of_usual_size(estimator: BaseEstimator, rows: Rows, *, to_fit: bool = False) -> Rows:
+def _of_usual_size(
+    estimator: BaseEstimator, rows: Rows, X: MatrixLike, *, to_fit: bool = False
+) -> Rows:
     """Refuse numbers whose products overflow, and training data whose products all vanish.
 
-    Learners that only compare values take any.
+    Learners that only compare values take any. ``X`` is what the rows were made of: it may know
+    the columns' names.
     """
     table: Any = rows
     if issparse(table) and max(table.nnz, *table.shape) <= np.iinfo(np.int32).max:
         places = [each.astype(np.int32, copy=False) for each in (table.indices, table.indptr)]
         table = type(table)((table.data, *places), shape=table.shape)  # as compiled code wants it
     limit = float(getattr(estimator, "_largest_value", LARGEST_VALUE))
-    values = table.data if issparse(table) else table
-    refuse_size("X", values, limit, name=type(estimator).__name__, also_small=to_fit)
+    refuse_size(
+        "X",
+        table,
+        limit,
+        name=type(estimator).__name__,
+        also_small=to_fit,
+        columns=getattr(X, "columns", None),
+    )
     return table
 
 
 def refuse_size(
-    argument: str, values: NDArray[Any], limit: float, *, name: str, also_small: bool = True
+    argument: str,
+    numbers: Rows,
+    limit: float,
+    *,
+    name: str,
+    also_small: bool = True,
+    columns: Sequence[Any] | None = None,
 ) -> None:
-    """Refuse values beyond a limit, and with ``also_small`` those that all stay below one over it.
+    """Refuse numbers beyond a limit, and with ``also_small`` those that all stay below one over it.
 
-    Missing values count for nothing.
+    Missing values count for nothing. ``columns`` are a table's names.
     """
+    table: Any = numbers
+    values = table.data if issparse(table) else table
     if np.isinf(limit) or not np.size(values):
         return
     extremes = (float(part.reduce(values, axis=None)) for part in (np.fmax, np.fmin))
     largest = max(map(abs, extremes))
     if largest > limit:
+        where = argument if table.ndim == 1 else _column_of_largest(table, columns, argument)
         raise GroupDataError(
-            f"{argument} holds {largest:g}; {name} computes with values up to {limit:g}"
+            f"{where} holds {largest:g}; {name} computes with values up to {limit:g}"
         )
     if also_small and 0 < largest < 1 / limit:
         raise GroupDataError(
             f"{argument} holds nothing above {largest:g}; {name} computes with values from "
             f"{1 / limit:g} on: scale it"
         )
+
+
+def _column_of_largest(table: Any, columns: Sequence[Any] | None, argument: str) -> str:
+    """The column of a table that holds the number farthest from 0, in words."""
+    if issparse(table):
+        cells = table.tocoo()
+        place = int(cells.col[np.nanargmax(np.abs(cells.data))])
+    else:
+        place = int(np.nanargmax(np.abs(table)) % table.shape[1])
+    if columns is None:
+        return f"column {place} of {argument} (the first is 0)"
+    return f"column {columns[place]!r} of {argument}"
 
 
 def _refuse_what_is_no_table(X: MatrixLike) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from groupwise.base import Predictions
 from groupwise.jobs.targets import Targets
+from groupwise.metrics import constant_shares
 
 __all__ = ["ClassAnswers"]
 
@@ -67,11 +68,10 @@ class ClassAnswers:
         return columns | {f"{self.mark}_{c}": proba[:, k] for k, c in enumerate(classes)}
 
     def constants(self, known: Targets) -> list[NDArray[Any]]:
-        """Answers that could be given to everything: each class and, of shares, their mean."""
-        candidates = list(np.eye(len(known.classes)))
+        """Answers that could be given to everything: each class; of shares, the best ones."""
         if known.y.ndim == 2:
-            candidates.append(known.y[known.groups.first_rows].mean(axis=0))
-        return candidates
+            return [constant_shares(known.y[known.groups.first_rows])]
+        return list(np.eye(len(known.classes)))
 
     def constant_answer(self, constant: NDArray[Any], targets: Targets) -> Any:
         """Predictions that say the same of everything."""

@@ -1,6 +1,5 @@
 """One table with its question: everything a method needs to be fitted and judged."""
 
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-import psutil
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
@@ -23,15 +21,17 @@ from groupwise.jobs.model import (
     fit_model,
     search_params,
 )
+from groupwise.jobs.peak_memory import PeakMemory
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
 from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
-from groupwise.tables.copies import tells_apart
+from groupwise.tables.columns import unit_notes
+from groupwise.tables.copies import telling_notes
 from groupwise.threads import few_threads
 
-__all__ = ["Job", "PeakMemory", "Progress", "Unlabelled", "run_steps"]
+__all__ = ["Job", "Progress", "Unlabelled", "run_steps"]
 
 Found = TypeVar("Found")
 # Of fewer a column may tell all labels by chance.
@@ -146,7 +146,12 @@ class Job:
             seed=seed,
             keep_whole=keep_whole,
             unlabelled=_set_aside(table, ~labelled, supervision, schema),
-            notes=(*table.notes, *targets.notes, *_too_good(features, targets, schema, wanted)),
+            notes=(
+                *table.notes,
+                *targets.notes,
+                *unit_notes(frame, uses),
+                *_too_good(features, targets, schema, wanted),
+            ),
         )
 
     @property
@@ -389,43 +394,6 @@ def run_steps(
     )
 
 
-class PeakMemory:
-    """The most resident memory while the block runs, above what there was before, in MiB.
-
-    Read every few milliseconds by a thread: a peak shorter than that can be missed.
-
-    Examples
-    --------
-    >>> with PeakMemory() as peak:
-    ...     block = bytearray(64 << 20)
-    >>> peak.mib > 30
-    True
-    """
-
-    mib = 0.0
-
-    def __enter__(self) -> "PeakMemory":
-        self._process = psutil.Process()
-        self._start = self._most = self._process.memory_info().rss
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.01):
-            self._look()
-
-    def _look(self) -> None:
-        self._most = max(self._most, self._process.memory_info().rss)
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-        self._look()
-        self.mib = (self._most - self._start) / 2**20
-
-
 def _set_aside(
     table: LoadedTable, inside: NDArray[np.bool_], supervision: Supervision, schema: Schema
 ) -> Unlabelled | None:
@@ -460,17 +428,7 @@ def _too_good(
     if not targets.classes or targets.y.ndim > 1 or targets.groups.n_groups < _FEW_GROUPS:
         return []
     columns = [name for name in schema.numbers + schema.categories if name not in wanted]
-    telling = [name for name in columns if tells_apart(features[name], targets.y)]
-    if not telling:
-        return []
-    named = ", ".join(map(repr, telling[:5])) + (", ..." if len(telling) > 5 else "")
-    alone, it_is, it = ("alone tells", "it is", "it")
-    if len(telling) > 1:
-        alone, it_is, it = ("each tell", "they are", "them")
-    return [
-        f"{named} {alone} the label of every row; if {it_is} known only after the label, "
-        f"`ignored` leaves {it} out"
-    ]
+    return telling_notes(features, columns, targets.y)
 
 
 def _plain(value: object) -> str | int | float | bool | None:

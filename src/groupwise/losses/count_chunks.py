@@ -176,14 +176,20 @@ class PosteriorChunk(_Chunk):
         1.
     """
 
-    likelihood: NDArray[np.float32]
+    likelihood: NDArray[np.float64]
+
+    @cached_property
+    def _single(self) -> NDArray[np.float32]:
+        """In single precision, where no odds can make up for what then is nothing."""
+        return self.likelihood.astype(np.float32)
 
     @property
     def most(self) -> int:
         return max(1, len(self.likelihood) - 1)
 
     def _weigh(self, halves: NDArray[Any]) -> NDArray[Any]:
-        return correlate_halves(self.likelihood.astype(halves.dtype, copy=False), halves)
+        single = halves.dtype == np.float32
+        return correlate_halves(self._single if single else self.likelihood, halves)
 
     def condition(
         self, proba: NDArray[Any], weight: NDArray[Any], firsts: NDArray[np.intp]
@@ -304,7 +310,7 @@ def posterior_chunks(
         count = np.arange(padded + 1)[:, None]
         place = firsts[groups[members]] + np.minimum(count, size[members])
         likely = np.where(count <= size[members], log_likelihood[place], -np.inf)
-        likely = np.exp(likely - likely.max(axis=0)).astype(np.float32)
+        likely = np.exp(likely - likely.max(axis=0))
         first, last = _ends(likely)
         rare = size[members] - first >= last
         likely[:, ~rare] = _turned(likely[:, ~rare], size[members][~rare])

@@ -75,6 +75,11 @@ class CoxLoss(NumberLoss, name="cox"):
                 "times must not be zero (negative: last seen without the event); group "
                 f"{show(groups.names[group])} holds 0"
             )
+        if not (target_group > 0).any():
+            raise GroupDataError(
+                f"none of {groups.n_groups} groups had the event (all times are negative), and "
+                "Cox's partial likelihood has nothing to learn from"
+            )
 
     def _bind(
         self, target_group: NDArray[Any], groups: Groups, n_classes: int, weight_row: RowWeights

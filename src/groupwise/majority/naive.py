@@ -14,6 +14,7 @@ from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows, expecting_rows_for, take_rows_like
 from groupwise.metrics import ask
 from groupwise.rules import Rule, get_rule
+from groupwise.threads import few_threads
 
 __all__ = ["NaiveGroupClassifier"]
 
@@ -82,12 +83,13 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         self.estimator_ = clone(self._estimator())
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
-        with expecting_rows_for(self.estimator_, data.X):
+        with expecting_rows_for(self.estimator_, data.X), few_threads(data.X.shape[0]):
             self.estimator_.fit(data.X, data.y_row)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
-        found = ask(self.estimator_, rows, groups)
-        return found.score_row, found.proba_row
+        with few_threads(rows.shape[0]):
+            found = ask(self.estimator_, rows, groups)
+            return found.score_row, found.proba_row
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

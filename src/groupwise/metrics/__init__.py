@@ -32,7 +32,7 @@ from groupwise.metrics.ranking import (
     ROCArea,
 )
 from groupwise.metrics.scorers import Scorer, ask, make_scorer
-from groupwise.metrics.shares import share_error
+from groupwise.metrics.shares import constant_shares, share_error
 from groupwise.metrics.survival import concordance
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "ask",
     "bootstrap_interval",
     "concordance",
+    "constant_shares",
     "get_aggregate",
     "get_measure",
     "group_accuracy",

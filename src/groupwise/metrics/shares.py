@@ -1,14 +1,14 @@
 """How far predicted shares of groups are from the known ones."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike
 from groupwise.exceptions import GroupDataError
 from groupwise.inputs import check_groups, class_counts, expecting
 
-__all__ = ["share_error"]
+__all__ = ["constant_shares", "share_error"]
 
 
 def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: ArrayLike) -> float:
@@ -52,3 +52,30 @@ def share_error(y: MatrixLike, proba_group: ArrayLike, groups: Ids, *, classes: 
         )
     known = counts / encoded.sizes[:, None]
     return float(0.5 * np.abs(known - predicted).sum(axis=1).mean())
+
+
+def constant_shares(shares_group: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same shares for all groups that have the least :func:`share_error`.
+
+    For two classes the median over the groups. In general the same quantile of every class, the one
+    at which they add up to 1: there no class can gain what another loses.
+
+    Parameters
+    ----------
+    shares_group : ndarray of shape (n_groups, n_classes)
+
+    Returns
+    -------
+    shares : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> constant_shares(np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]])).tolist()
+    [0.8, 0.2]
+    """
+    by_size = np.sort(shares_group, axis=0)
+    totals = by_size.sum(axis=1)  # from below 1 to above it
+    quantile = np.interp(totals.mean(), totals, np.arange(len(totals)))
+    below = int(quantile)
+    above = min(below + 1, len(totals) - 1)
+    return by_size[below] + (quantile - below) * (by_size[above] - by_size[below])

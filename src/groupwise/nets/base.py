@@ -14,7 +14,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import check_choice, check_flag, check_number, dense, split_column
 from groupwise.losses import BoundLoss, GroupLoss
-from groupwise.model_selection import WholeGroupShuffleSplit
+from groupwise.model_selection import hold_out_groups
 from groupwise.nets.answers import NetEnsemble
 from groupwise.nets.passes import N_HEADS, POOLINGS
 from groupwise.nets.progress import Callback
@@ -243,18 +243,12 @@ class GroupNetMixin(GroupMixin):
     def _split(
         self, prepared: Prepared, rng: np.random.RandomState
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Hold groups out, stratified by their label where they have one."""
+        """Hold groups out: 1 for each to train on, and 1 for each of the others."""
         data = prepared.data
-        splitter = WholeGroupShuffleSplit(
-            1,
-            test_size=self.validation_fraction,
-            stratify=prepared.loss.target_kind == "label",
-            random_state=rng.randint(2**31 - 1),
+        held_out = hold_out_groups(
+            data.groups.n_groups, self.validation_fraction, rng, data.strata(prepared.loss)
         )
-        y_row = data.y_row if data.y_row.ndim == 1 else np.zeros(len(data.y_row))
-        _, test = next(splitter.split(y_row, y_row, data.groups.codes))
-        valid = np.zeros((1, data.groups.n_groups))
-        valid[0, data.groups.codes[test]] = 1.0
+        valid = held_out[None].astype(float)
         return 1.0 - valid, valid
 
     def _store(self, prepared: Prepared, found: Any) -> None:

@@ -1,6 +1,8 @@
 """Rows on their way to the device: arrays, memory-mapped arrays, folders of embeddings."""
 
+import hashlib
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +17,7 @@ __all__ = [
     "ROWS_AT_ONCE",
     "FolderRows",
     "blocks",
+    "fingerprint",
     "is_raw",
     "moments",
     "raw_rows",
@@ -25,6 +28,7 @@ __all__ = [
 #: Rows that networks are given together, about.
 ROWS_AT_ONCE = 20_000
 _BLOCK = 65_536  # rows that are looked at together
+_HASHED = 1 << 26  # bytes that are hashed together
 
 
 class FolderRows:
@@ -181,6 +185,24 @@ def blocks(sizes: NDArray[Any]) -> list[NDArray[np.intp]]:
 def row_shape(X: Any) -> tuple[int, ...]:
     """Of one row."""
     return tuple(int(size) for size in X.shape[1:])
+
+
+def fingerprint(X: Any) -> str:
+    """A hash of all rows, read a part at a time: rows may be larger than the memory.
+
+    Examples
+    --------
+    >>> fingerprint(np.zeros((2, 3))) == fingerprint(np.zeros((2, 3))[:, ::-1])
+    True
+    >>> fingerprint(np.zeros((2, 3))) == fingerprint(np.zeros((3, 2)))
+    False
+    """
+    kind = np.dtype(X.dtype)
+    digest = hashlib.sha256(f"{kind.str} {tuple(X.shape)}".encode())
+    step = max(1, _HASHED // (kind.itemsize * math.prod(row_shape(X))))
+    for start in range(0, len(X), step):
+        digest.update(np.ascontiguousarray(X[start : start + step]).data)
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from groupwise.nets.known import Known
 from groupwise.nets.need import NEEDS_TORCH
 from groupwise.nets.network import GroupNet
 from groupwise.nets.progress import Callback, NetProgress
+from groupwise.nets.rows import fingerprint
 from groupwise.nets.steps import one_cycle
 from groupwise.nets.task import Settings, Task
 
@@ -101,8 +102,8 @@ class _Run:
             ) from error
         if not same:
             raise ValueError(
-                f"{path} is the checkpoint of another training (data, settings or seed differ); "
-                "remove it or name another file"
+                f"{path} is the checkpoint of another training (data, settings or seed differ, or "
+                "an earlier version wrote it); remove it or name another file"
             )
         device = self.best_value.device
 
@@ -151,10 +152,10 @@ def train(
     """
     network.to(settings.device)
     run = _Run(network, settings, len(task.train))
-    mark = _mark(network, task, settings)
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(f"checkpoint {path} has no folder to lie in: {path.parent}")
+    mark = "" if path is None else _mark(network, task, settings)
     if path is not None and path.exists():
         run.load(path, mark)
     if _pays_to_fuse(network, task, settings):
@@ -252,19 +253,16 @@ def _out_of_patience(run: _Run, settings: Settings) -> bool:
 
 def _mark(network: GroupNet, task: Task, settings: Settings) -> str:
     """What has to be the same for a checkpoint to be continued."""
-    arrays = (task.target, task.offset, task.weight_row, task.train, task.valid)
-    moments = (task.centre, task.scale, np.asarray(task.rows.X[:16]))
+    known = (task.target, task.offset, task.weight_row, task.train, task.valid)
+    arrays = (*known, task.centre, task.scale, task.rows.groups.codes)
     return json.dumps(
         {
             "shapes": {name: list(value.shape) for name, value in network.state_dict().items()},
-            "rows": [int(size) for size in task.rows.X.shape],
-            "groups": int(task.rows.groups.n_groups),
+            "rows": fingerprint(task.rows.X),
             "pooling": network.pooling,
             "dropout": network.dropout,
             "loss": repr(task.loss),
-            "data": [
-                None if each is None else zlib.crc32(each.tobytes()) for each in (*arrays, *moments)
-            ],
+            "data": [None if each is None else zlib.crc32(each.tobytes()) for each in arrays],
             "settings": [
                 settings.epochs,
                 settings.batch_groups,

@@ -15,6 +15,7 @@ from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.group_means import dense
 from groupwise.proportions.mean_map import weights_of_class_means
 from groupwise.proportions.probabilities import RowProba
+from groupwise.threads import few_threads
 
 __all__ = ["DecodeRefitClassifier", "mean_map_scores"]
 
@@ -105,6 +106,12 @@ class DecodeRefitClassifier(BaseProportionsClassifier):
             raise ValueError(f"{type(self.estimator).__name__} has no predict_proba")
 
     def _learn(self, data: ShareRows) -> RowProba:
+        with few_threads(data.X.shape[0]):
+            self._alternate(data)
+        return self._proba(data.X)
+
+    def _alternate(self, data: ShareRows) -> None:
+        """Decode and fit in turn."""
         x = dense(data.X)
         counts = whole_counts(data.counts_group)
         score = mean_map_scores(StandardScaler().fit_transform(x), data, self.C)
@@ -122,7 +129,6 @@ class DecodeRefitClassifier(BaseProportionsClassifier):
                 break
             code = following
         self.estimator_ = self._unfitted().fit(x, code)
-        return self._proba(data.X)
 
     def _unfitted(self) -> BaseEstimator:
         if self.estimator is None:
@@ -149,7 +155,8 @@ class DecodeRefitClassifier(BaseProportionsClassifier):
         return proba
 
     def _proba(self, X: Rows) -> RowProba:
-        return RowProba.of_proba(self.estimator_.predict_proba(dense(X)))
+        with few_threads(X.shape[0]):
+            return RowProba.of_proba(self.estimator_.predict_proba(dense(X)))
 
 
 def mean_map_scores(x: NDArray[np.float64], data: ShareRows, C: float) -> NDArray[np.float64]:

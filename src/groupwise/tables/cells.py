@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["DATE_PARTS", "comma_in", "date_parts", "dates_in", "numbers_in_text"]
+__all__ = ["DATE_PARTS", "comma_in", "date_parts", "dates_in", "numbers_in_text", "unit_in"]
 
 _COMMA = re.compile(r"^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$")
 _WHOLE = re.compile(r"^\s*[+-]?\d+\s*$")
@@ -14,6 +14,8 @@ _THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$")
 # 1,234.5 and 1.234,5, each beside numbers without a mark of thousands
 _ENGLISH = re.compile(r"^\s*[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?\s*$")
 _CONTINENTAL = re.compile(r"^\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*$")
+
+_WITH_UNIT = re.compile(r"^\s*[+-]?\d+(?:[.,]\d+)*\s*((?:[^\W\d_]|°)\S{0,11})\s*$")
 
 # What texts may look like where another table has told what a comma is.
 _PATTERNS = {
@@ -82,6 +84,22 @@ def comma_in(values: pd.Series) -> str:
     ('decimal', '', '')
     """
     return _comma_of(_without_signs(pd.Series(values.dropna().unique()).astype(str)))
+
+
+def unit_in(values: pd.Series) -> str:
+    """The unit behind the number in every text; nothing where there is no such unit.
+
+    Examples
+    --------
+    >>> unit_in(pd.Series(["1.2 kg", "3 kg", None])), unit_in(pd.Series(["1.2 kg", "3 g"]))
+    ('kg', '')
+    """
+    different = pd.Series(values.dropna().unique()).astype(str)
+    for texts in (different.head(10), different):  # a look at the first settles most columns
+        units = texts.str.extract(_WITH_UNIT, expand=False)
+        if len(texts) < 2 or units.isna().any() or units.nunique() > 1:
+            return ""
+    return str(units.iloc[0])
 
 
 def _without_signs(texts: pd.Series) -> pd.Series:

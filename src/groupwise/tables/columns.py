@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from groupwise.tables.cells import DATE_PARTS, comma_in, date_parts, dates_in, numbers_in_text
+from groupwise.inputs.rows import LARGEST_UNSCALED
+from groupwise.tables.cells import (
+    DATE_PARTS,
+    comma_in,
+    date_parts,
+    dates_in,
+    numbers_in_text,
+    unit_in,
+)
 from groupwise.tables.copies import copied_role, counts_up
 from groupwise.tables.errors import OptionError, TableError
 from groupwise.tables.formats import headerless_hint
@@ -23,6 +31,7 @@ __all__ = [
     "choose_features",
     "column_kind",
     "suggestion",
+    "unit_notes",
 ]
 
 #: More different texts than this are taken for names or free text, not for categories.
@@ -141,6 +150,20 @@ def _comma(use: ColumnUse, frame: pd.DataFrame) -> str:
     if use.use != "number" or column_kind(frame[use.name]) == "number":
         return ""
     return comma_in(frame[use.name])
+
+
+def unit_notes(frame: pd.DataFrame, uses: Sequence[ColumnUse]) -> list[str]:
+    """Say which columns hold numbers that a unit behind them makes texts of."""
+    found = []
+    for use in uses:
+        judged = use.use in ("category", "text") or (use.use == "not used" and use.why != SPECIFIED)
+        if judged and column_kind(frame[use.name]) == "category":
+            unit = unit_in(frame[use.name])
+            found += [f"{use.name!r} ({unit})"] if unit else []
+    if not found:
+        return []
+    named = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    return [f"numbers with a unit are read as text: {named}; leave the unit out to have numbers"]
 
 
 def column_kind(values: pd.Series) -> str:
@@ -404,9 +427,12 @@ def _numbers(values: pd.Series, table: str, comma: str) -> Any:
         number = np.full(len(values), np.nan)
     else:
         number = _parsed(values, table, comma)
-    if np.isinf(number).any():
-        row = int(np.argmax(np.isinf(number)))
-        raise TableError(f"{table}: column {values.name!r} is infinite in row {row}")
+    wrong = np.abs(number) > LARGEST_UNSCALED
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        held = f"holds {number[row]:g} (up to {LARGEST_UNSCALED:g} can be computed with)"
+        held = "is infinite" if np.isinf(number[row]) else held
+        raise TableError(f"{table}: column {values.name!r} {held} in row {row}")
     return number
 
 

@@ -1,13 +1,13 @@
 """Columns that say what is to be learned: the group or the label under another name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["copied_role", "counts_up", "tells_apart"]
+__all__ = ["copied_role", "counts_up", "telling_notes", "tells_apart"]
 
 # Rows that settle most columns.
 _FIRST_ROWS = 1000
@@ -93,3 +93,20 @@ def tells_apart(values: pd.Series, codes: NDArray[np.intp]) -> bool:
         return len(of_text) <= _MOST_TEXTS and bool((of_text == 1).all())
     ends = values.groupby(codes).agg(["min", "max"]).sort_values("min").to_numpy()
     return len(ends) > 1 and bool((ends[:-1, 1] < ends[1:, 0]).all())
+
+
+def telling_notes(
+    features: pd.DataFrame, columns: Sequence[str], codes: NDArray[np.intp]
+) -> list[str]:
+    """Say which of the columns tell the label alone: they may have been made from it."""
+    telling = [name for name in columns if tells_apart(features[name], codes)]
+    if not telling:
+        return []
+    named = ", ".join(map(repr, telling[:5])) + (", ..." if len(telling) > 5 else "")
+    alone, it_is, it = ("alone tells", "it is", "it")
+    if len(telling) > 1:
+        alone, it_is, it = ("each tell", "they are", "them")
+    return [
+        f"{named} {alone} the label of every row; if {it_is} known only after the label, "
+        f"`ignored` leaves {it} out"
+    ]

@@ -121,7 +121,7 @@ class Importance:
                 values: Any = rows.data if issparse(rows) else rows
                 if np.isnan(values).any():
                     raise GroupDataError("importance weighting needs X without missing values")
-                refuse_size("X", values, LARGEST_VALUE, name="importance weighting")
+                refuse_size("X", rows, LARGEST_VALUE, name="importance weighting")
             ratio = self.density_ratio.ratio(data.X[source], X_target)
             total = ratio.sum()
             if not 0 < total < np.inf:
