@@ -49,8 +49,8 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 }
 # Slow, and never among the best on the sets that the rule was chosen on.
 _LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}
-# Seldom the best where a target has few rows, which then take them for it: without them fewer new
-# rows are wrong, and the race takes a third of the time.
+# Seldom the best where a target has few rows, which sometimes take them for it: without them fewer
+# new rows are wrong (benchmarks/transfer_forests.py).
 _MISLEADING = {"transfer": ("balanced", "tradaboost", "multisource", "task", "augmentation")}
 # Their point is rows without a label, which the automatic choice is not given.
 _FOR_UNLABELLED = {"transfer": ("importance", "transductive-svm")}
