@@ -13,7 +13,7 @@ from groupwise.transfer import SourceScoresClassifier
 def linear(**params):
     return SourceScoresClassifier(
         LogisticRegression(tol=1e-8, max_iter=1000),
-        source_estimators=[LogisticRegression(tol=1e-8, max_iter=1000)],
+        estimators=[LogisticRegression(tol=1e-8, max_iter=1000)],
         target_domain="target",
         **params,
     )
@@ -84,6 +84,6 @@ def test_what_cannot_be_learned_is_an_error():
         linear().fit(d.X, np.where(is_target, 0, d.y), domains=d.domains)
     with pytest.raises(GroupDataError, match="source hold one class only"):
         linear().fit(d.X, np.where(is_target, d.y, 0), domains=d.domains)
-    clf = SourceScoresClassifier(source_estimators=[], target_domain="target")
-    with pytest.raises(ValueError, match="source_estimators must hold at least one"):
+    clf = SourceScoresClassifier(estimators=[], target_domain="target")
+    with pytest.raises(ValueError, match="estimators must hold at least one"):
         clf.fit(d.X, d.y, domains=d.domains)

@@ -44,7 +44,7 @@ class SourceScoresClassifier(BaseTransferClassifier):
     ----------
     estimator : classifier or weak learner, default=None
         Fitted to the target. ``None``: ``ExtraTreesClassifier(100, min_samples_leaf=2)``.
-    source_estimators : sequence of classifiers or weak learners, default=None
+    estimators : sequence of classifiers or weak learners, default=None
         Fitted to the source, each as for :class:`WeightedTransferClassifier`. ``None``:
         ``LinearLearner("logistic")``, ``BoostedTrees()`` and the same forest.
     target_domain : domain id, default=None
@@ -82,20 +82,20 @@ class SourceScoresClassifier(BaseTransferClassifier):
         self,
         estimator: Learner = None,
         *,
-        source_estimators: Sequence[Learner] | None = None,
+        estimators: Sequence[Learner] | None = None,
         target_domain: Hashable | None = None,
         domain_column: str | None = None,
         random_state: RandomState = None,
     ):
         self.estimator = estimator
-        self.source_estimators = source_estimators
+        self.estimators = estimators
         self.target_domain = target_domain
         self.domain_column = domain_column
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if self.source_estimators is not None and not len(self.source_estimators):
-            raise ValueError("source_estimators must hold at least one; None: the default ones")
+        if self.estimators is not None and not len(self.estimators):
+            raise ValueError("estimators must hold at least one; None: the default ones")
 
     def _allows_nan(self) -> bool:
         return False
@@ -103,7 +103,7 @@ class SourceScoresClassifier(BaseTransferClassifier):
     def _learn(self, data: DomainRows) -> None:
         target = data.take(np.flatnonzero(data.is_target))
         refuse_missing_class(target)
-        learners = self.source_estimators
+        learners = self.estimators
         if learners is None:
             learners = (LinearLearner("logistic"), BoostedTrees(), forest())
         learners = [self._by_position(learner) for learner in learners]
