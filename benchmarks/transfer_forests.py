@@ -218,9 +218,9 @@ def _row(rule: str, lines: list[dict[str, Any]]) -> dict[str, str]:
 _NOTE = (
     "Differences are means over tables, a table's cases averaged first. The best simple one is the "
     "best of seven (not of the forests) on the new rows themselves, which flatters it; the s.e. is "
-    "that over new rows. Settings of logistic regression are not searched here. The rule was chosen "
-    "on 32 of the cases of its half; what it had besides was taken out after one look at the other "
-    "half, where it gained nothing (docs/auto.md)."
+    "that over new rows. Settings of logistic regression are not searched here. The rule was "
+    "chosen on 32 of the cases of its half; what it had besides was taken out after one look "
+    "at the other half, where it gained nothing (docs/auto.md)."
 )
 
 
