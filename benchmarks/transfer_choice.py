@@ -24,6 +24,9 @@ STORED = RESULTS / "transfer_choice.jsonl"
 N_NEW = 1500
 FIRST_SEED = 700_000
 NEW = ("union-logistic", "source-prior")
+# What competed then, and what came after it (transfer_forests.py).
+FORMER = ("balanced", "tradaboost", "multisource", "task", "augmentation")
+LATER = ("source-scores", "equal-mass-forest")
 FAMILIES = (
     "same", "moved", "share of classes", "noisy source", "turned", "turned, curved", "irrelevant",
     "reversed", "other rules", "several sources", "words", "parts of one",
@@ -240,7 +243,8 @@ def made_up(seed: int) -> dict[str, Any]:
     problem = Problem(
         X[:n_train], y[:n_train], Groups.singletons(n_train), 2, domains=domains[:n_train]
     )
-    found, truth = answers(Transferred(), problem, X[n_train:], new, seed)
+    found, truth = answers(Transferred(), problem, X[n_train:], new, seed, FORMER)
+    found = [one for one in found if one[0] not in LATER]
     is_target = domains[:n_train] == 0
     plain = baseline_errors(problem.X, problem.y, is_target, X[n_train:], y[n_train:])
     return told | plain | rule_errors(found, truth, y[n_train:])

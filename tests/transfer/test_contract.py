@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -19,6 +20,7 @@ from groupwise.transfer import (
     MultiSourceTrAdaBoostClassifier,
     SafeTrAdaBoostClassifier,
     SourcePriorClassifier,
+    SourceScoresClassifier,
     TaskTrAdaBoostClassifier,
     TrAdaBoostClassifier,
     TrAdaBoostRegressor,
@@ -35,6 +37,7 @@ ESTIMATORS = [
     SafeTrAdaBoostClassifier(TrAdaBoostClassifier(n_estimators=2), cv=2),
     FeatureAugmentationClassifier(),
     SourcePriorClassifier(),
+    SourceScoresClassifier(ExtraTreesClassifier(10, min_samples_leaf=2)),
     MultiSourceTrAdaBoostClassifier(n_estimators=4),
     TaskTrAdaBoostClassifier(n_estimators=4),
     TransductiveSVC(),

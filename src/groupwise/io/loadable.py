@@ -131,6 +131,7 @@ OWN = {
     "groupwise.transfer.rounds": "LastHalf",
     "groupwise.transfer.safe": "SafeTrAdaBoostClassifier",
     "groupwise.transfer.source_prior": "Prior SourcePriorClassifier",
+    "groupwise.transfer.source_scores": "SourceScoresClassifier",
     "groupwise.transfer.target_selection": "TargetSelection",
     "groupwise.transfer.task": "SumEnsemble TaskTrAdaBoostClassifier",
     "groupwise.transfer.tradaboost": "TrAdaBoostClassifier",

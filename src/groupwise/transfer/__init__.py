@@ -8,6 +8,7 @@ from groupwise.transfer.multisource import MultiSourceTrAdaBoostClassifier
 from groupwise.transfer.regression import TrAdaBoostRegressor
 from groupwise.transfer.safe import SafeTrAdaBoostClassifier
 from groupwise.transfer.source_prior import Prior, SourcePriorClassifier
+from groupwise.transfer.source_scores import SourceScoresClassifier
 from groupwise.transfer.target_selection import NegativeTransferWarning, TargetSelection
 from groupwise.transfer.task import TaskTrAdaBoostClassifier
 from groupwise.transfer.tradaboost import (
@@ -34,6 +35,7 @@ __all__ = [
     "Prior",
     "SafeTrAdaBoostClassifier",
     "SourcePriorClassifier",
+    "SourceScoresClassifier",
     "TargetKFold",
     "TargetOnly",
     "TargetSelection",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
@@ -20,6 +20,7 @@ from groupwise.inputs import DomainRows
 from groupwise.solvers.newton import Plane
 from groupwise.transfer.base import BaseTransferClassifier
 from groupwise.transfer.learners import Learner
+from groupwise.transfer.source_models import fit_source_models, source_log_odds
 from groupwise.transfer.weighted import WeightedTransferClassifier, refuse_missing_class
 
 __all__ = ["Prior", "SourcePriorClassifier", "average_planes"]
@@ -156,36 +157,17 @@ class SourcePriorClassifier(BaseTransferClassifier):
         self.prior_weights_ = np.array([weights for _, weights in found])
 
     def _fit_source(self, data: DomainRows) -> list[WeightedTransferClassifier]:
-        """Models of all sources together."""
-        if not data.n_source:
-            return []
-        source = data.take(np.flatnonzero(~data.is_target))
-        if len(np.unique(source.y_row)) < 2:
-            raise GroupDataError("the rows of the source hold one class only: it has no model")
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
         learners = self.estimators
         if learners is None:
             learners = (LinearLearner("logistic"), BoostedTrees())
-        return [
-            WeightedTransferClassifier(
-                self._by_position(learner), weighting="union", random_state=seed
-            ).fit(
-                source.X,
-                source.y_row,
-                sample_weight=source.weight_row,
-                X_unlabeled=data.X_unlabeled,
-            )
-            for learner in learners
-        ]
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return fit_source_models(data, [self._by_position(learner) for learner in learners], seed)
 
     def _source_scores(self, X: Rows, n_classes: int) -> list[tuple[int, NDArray[Any]]]:
         """Of each plane the class it is for, and log-odds (n_rows, n_models) of that class."""
-        codes = np.arange(n_classes)
-        proba = np.empty((X.shape[0], len(self.source_models_), n_classes))
-        for place, model in enumerate(self.source_models_):
-            proba[:, place] = model.predictions(X).with_classes(codes).proba_row
-        score = logit(np.clip(proba, _EDGE, 1.0 - _EDGE))
-        return [(code, score[:, :, code]) for code in (codes if n_classes > 2 else codes[1:])]
+        score = source_log_odds(self.source_models_, X, n_classes, edge=_EDGE)
+        codes = range(n_classes) if n_classes > 2 else (1,)
+        return [(code, score[:, :, code]) for code in codes]
 
     def _score_rows(self, rows: Rows) -> NDArray[Any]:
         n_models = len(self.source_models_)
