@@ -45,7 +45,7 @@ _PLAIN_GROUPS = {
     "forest on statistics": ("statistics", {}),
 }
 BASELINES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
-    "majority": _PLAIN_GROUPS,
+    "majority": _PLAIN_GROUPS | {"forest of rows, mean": ("naive-forest", {})},
     "presence": _PLAIN_GROUPS,
     "proportions": {name: (name, {}) for name in ("constant", "means-logistic")},
     "measure": {name: (name, {}) for name in ("boosted-rows", "threshold")},

@@ -1,11 +1,12 @@
 """The automatic choice of transfer with forests and without five candidates, beside what it was.
 
 ``python benchmarks/transfer_forests.py keel`` makes domains of KEEL's tables (``keel.py``): 30 to
-100 labelled rows of a target, at most 800 of a source, at most 1,000 new ones. The target is the rows above the median of a column,
-with a quarter of the source's labels changed or not, a cluster, or a half in which one class is
-four times as frequent. ``made-up`` takes the tables of ``transfer_choice.py``. Every candidate of
-either rule is fitted once. Kept in ``results/transfer_forests.jsonl``; a run that stopped goes on.
-Without a name: the tables of what is there.
+100 labelled rows of a target, at most 800 of a source, at most 1,000 new ones. The target is the
+rows above the median of a column, with a quarter of the source's labels changed or not, a cluster,
+or a half in which one class is four times as frequent. ``made-up`` takes the tables of
+``transfer_choice.py``. Every candidate of either rule is fitted once. Kept in
+``results/transfer_forests.jsonl``; a run that stopped goes on. Without a name: the tables of what
+is there.
 """
 
 import argparse

@@ -146,6 +146,7 @@ _NETS = "groupwise.nets:GroupNetClassifier"
 _NETS_NUMBERS = "groupwise.nets:GroupNetRegressor"
 _BINNED = "networks on means and largest values, features over bins (Gorishniy et al. 2022)"
 _LOGISTIC = "sklearn.linear_model:LogisticRegression"
+_ROW_FOREST = "groupwise.boosting:forest"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _ROUNDS = {"n_estimators": (50, 150)}
@@ -247,6 +248,8 @@ METHODS: tuple[Method, ...] = (
            search={"rule": ("majority", "mean")}),
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
+    Method("majority", "naive-forest", _NAIVE, "the same with extremely randomised trees",
+           {"estimator": _ROW_FOREST, "rule": "mean"}, max_rows=50_000),
     Method("majority", "statistics", _STATISTICS, _FOREST, explains=False),
     Method("majority", "in-context", _IN_CONTEXT, _NETWORK, max_rows=5000, max_features=48,
            uses_unlabelled=True, is_slow=True),
@@ -430,7 +433,7 @@ METHODS: tuple[Method, ...] = (
            max_rows=50_000),
     Method("transfer", "equal-mass-forest", _WEIGHTED,
            "extremely randomised trees (Geurts et al. 2006); target and source weigh the same",
-           {"estimator": "groupwise.transfer.source_scores:forest"}, max_rows=50_000),
+           {"estimator": _ROW_FOREST}, max_rows=50_000),
     Method("transfer", "importance", _WEIGHTED,
            "boosting; source rows weigh by how much they look like the target (Bickel et al. 2007)",
            _ROWS | {"weighting": "logistic"}, max_rows=200_000, uses_unlabelled=True),

@@ -16,6 +16,7 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("means-logistic", {}),
         ("naive-boosting", {"rule": "mean"}),
         ("naive-boosting", {"rule": "score"}),
+        ("naive-forest", {}),
         ("statistics", {}),
     ),
     "presence": (

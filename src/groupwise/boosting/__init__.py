@@ -6,6 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from groupwise.boosting.boosted_trees import BoostedTrees
 from groupwise.boosting.classifiers import ClassifierLearner, VoteEnsemble
+from groupwise.boosting.forest import forest
 from groupwise.boosting.hist_trees import HistTrees
 from groupwise.boosting.linear import LinearLearner
 from groupwise.boosting.protocol import (
@@ -38,6 +39,7 @@ __all__ = [
     "boost",
     "by_position",
     "default_learner",
+    "forest",
     "get_weak_learner",
     "step_size",
 ]

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse import hstack as sparse_hstack
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
 from groupwise._typing import RandomState, Rows
-from groupwise.boosting import BoostedTrees, LinearLearner
+from groupwise.boosting import BoostedTrees, LinearLearner, forest
 from groupwise.groups import Groups
 from groupwise.inputs import DomainRows
 from groupwise.transfer.base import BaseTransferClassifier
@@ -19,16 +18,11 @@ from groupwise.transfer.learners import Learner
 from groupwise.transfer.source_models import fit_source_models, source_log_odds
 from groupwise.transfer.weighted import WeightedTransferClassifier, refuse_missing_class
 
-__all__ = ["SourceScoresClassifier", "forest"]
+__all__ = ["SourceScoresClassifier"]
 
 # Probabilities of the source's models are kept this far from 0 and 1: a forest's are often 0, and
 # thresholds are drawn evenly between the least and the largest log-odds.
 _EDGE = 0.005
-
-
-def forest() -> ExtraTreesClassifier:
-    """Extremely randomised trees as few rows want them: leaves of one row would be too sure."""
-    return ExtraTreesClassifier(100, min_samples_leaf=2)
 
 
 class SourceScoresClassifier(BaseTransferClassifier):
