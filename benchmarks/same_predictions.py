@@ -683,6 +683,8 @@ TRANSFER = [
      DOMAINS.each(sparse)),
     ("weighting transductive", lambda: weighting("union", transfer.TransductiveSVC()), UNLABELED),
     ("balanced", lambda: to_target(transfer.BalancedTransferClassifier, linear()), DOMAINS),
+    ("source prior", lambda: to_target(transfer.SourcePriorClassifier), DOMAINS),
+    ("source scores", lambda: to_target(transfer.SourceScoresClassifier), DOMAINS),
     ("balanced, 3 classes", lambda: to_target(
         transfer.BalancedTransferClassifier, stump(), shares=(0.5, 0.8), cv=5), DOMAINS3),
     ("augmentation", lambda: to_target(transfer.FeatureAugmentationClassifier), DOMAINS),
