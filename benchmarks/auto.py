@@ -332,9 +332,9 @@ def table() -> None:
     more = [[f for f in [*folds, *again] if f["set"] == name] for name in SMALL]
     lines_again = [line_of(each[0]["set"], each) for each in more if len(each) > 3]
     if lines_again:
-        note = "Sets with at most 200 groups; figures are means over all their outer folds."
+        note = "Figures are means over all outer folds of a set, three per draw."
         rows = [*lines_again, mean_line(lines_again)]
-        report.add("The same, outer folds drawn three times", rows, note)
+        report.add("The same, outer folds drawn again", rows, note)
     few = [line_of(fold["set"], [fold]) for fold in finished(FEW)]
     if few:
         report.add("The same with 40 groups to learn from", [*few, mean_line(few)], "")
