@@ -5,7 +5,8 @@ groups by the rules below, written before anything ran. Every case is one line o
 ``results/fresh_tables.jsonl``; a run that stopped goes on, and two runs of different kinds may
 share the file. ``python benchmarks/fresh_tables.py table`` writes the tables of what is there.
 Transfer is not here: who competes there was chosen on half of these tables
-(``transfer_forests.py``).
+(``transfer_forests.py``). In majority ``naive-forest`` joined after a look at other draws of
+them.
 
 The choice is ``AutoGroupClassifier(kind, random_state=0)`` as it is, without a time limit; the
 baselines are methods at their defaults, with the same preparation. Rows of new groups are in no
