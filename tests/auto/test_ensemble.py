@@ -192,6 +192,16 @@ def test_weights_are_the_likeliest_of_a_mixture():
     np.testing.assert_allclose(mixture_weights(np.tile(said[:, :1], 4), prior=5.0), 0.25)
 
 
+@pytest.mark.parametrize(("n", "n_members"), [(1, 3), (40, 20), (20_000, 12)])
+def test_weights_are_where_the_gradient_is_zero(n, n_members):
+    """The certificate: every weight is what its member has of the groups and of the prior."""
+    rng = np.random.RandomState(n)
+    said = rng.beta(0.5, 0.5, size=(n, n_members)).clip(1e-6)
+    weights = mixture_weights(said, prior=5.0)
+    own = said * weights / (said @ weights)[:, None]
+    np.testing.assert_allclose(weights, (own.sum(axis=0) + 5.0 / n_members) / (n + 5.0), atol=1e-6)
+
+
 def test_who_says_nothing_has_hardly_any_weight():
     truth, rng = rows_truth()
     y = truth.y_row
