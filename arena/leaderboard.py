@@ -1,5 +1,6 @@
 """From stored cells to scores, ranks and who cannot be told apart."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,11 +123,12 @@ def _combined(cells: list[dict[str, Any]], measure: str) -> Score:
     for cell in cells:
         if "scores" not in cell:
             return Score(None, reason=cell.get("error") or cell["not for it"])
-    weight = np.array([cell["n"] for cell in cells], float)
-    weight /= weight.sum()
-    # equal scores are equal on every processor: the last bits of a mean are not
-    value = round(float(weight @ [cell["scores"][measure] for cell in cells]), 9)
-    se = float(np.sqrt(np.sum((weight * [cell["se"] for cell in cells]) ** 2)))
+    n = [cell["n"] for cell in cells]
+    # A sum without error of its own: the same bits on every processor, so that the ninth digit
+    # (equal scores are to be equal) is the same too where it ends in a five.
+    total = math.fsum(k * cell["scores"][measure] for k, cell in zip(n, cells, strict=True))
+    value = round(total / sum(n), 9)
+    se = math.hypot(*(k * cell["se"] for k, cell in zip(n, cells, strict=True))) / sum(n)
     return Score(value, se)
 
 
