@@ -1,9 +1,11 @@
 """Time, processes and memory of the automatic choice on tables of any size.
 
-Run ``python benchmarks/bench_auto.py [limits|long|jobs|large|memory]`` on an idle machine. Rows of
-made-up sessions in groups of ten, 20 features; limits are seconds on the clock: other work counts.
+Run ``python benchmarks/bench_auto.py [limits|kinds|long|jobs|large|memory]`` on an idle machine.
+Rows of made-up sessions in groups of ten, 20 features; limits are seconds on the clock: other
+work counts.
 
 - ``limits``: wall seconds against ``time_limit``, for 500 to a million rows.
+- ``kinds``: the same for a million rows of every other kind.
 - ``long``: ten minutes on 500 rows and on a million.
 - ``jobs``: one process against two, in turns, without a limit, on 2,000 rows.
 - ``large``: 100 thousand rows of 50 features within 300 seconds of CPU.
@@ -30,7 +32,7 @@ import pandas as pd
 import psutil
 from harness import Report
 
-from groupwise.auto import AutoGroupClassifier, base
+from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import Candidate, first_candidates
 from groupwise.auto.kinds import Labels
 from groupwise.auto.members import Trainer, one_thread
@@ -156,12 +158,46 @@ def long(report: Report) -> None:
     report.add("Ten minutes", lines, "Asked: within 10 %.")
 
 
+def kinds(report: Report) -> None:
+    X, y, groups = data(1_000_000)
+    noise = np.random.default_rng(1).normal(size=len(X))
+    y_row = (X[:, :3].sum(axis=1) + noise > 0).astype(int)
+    share = Groups(groups).mean(y_row)[groups]
+    shares = np.column_stack([1.0 - share, share])
+    total = Groups(groups).sum(X[:, 0] + noise)[groups]
+    by_group = {"groups": groups}
+    domains = {"domains": np.where(groups < 5_000, "new", "old")}
+    effort: dict[str, Any] = {"n_jobs": 2, "random_state": 0}
+    lines = []
+    for limit in (10, 60):
+        effort["time_limit"] = limit
+        given = {
+            "presence": (AutoGroupClassifier("presence", **effort), y, by_group),
+            "proportions": (AutoGroupClassifier("proportions", **effort), shares, by_group),
+            "measure": (AutoGroupClassifier("measure", **effort), y_row, by_group),
+            "transfer": (
+                AutoGroupClassifier("transfer", target_domain="new", **effort),
+                y_row,
+                domains,
+            ),
+            "total": (AutoGroupRegressor("total", **effort), total, by_group),
+        }
+        for kind, (model, known, told) in given.items():
+            lines.append({"kind": kind, **timed(model, X, known, told)})
+    report.add("Limits held, a million rows", lines, "Asked: within 10 % or one second.")
+
+
 def one_limit(rows: tuple[Any, Any, Any], limit: float) -> dict[str, Any]:
     X, y, groups = rows
     model = AutoGroupClassifier("majority", time_limit=limit, n_jobs=2, random_state=0)
+    return timed(model, X, y, {"groups": groups})
+
+
+def timed(model: Any, X: Any, y: Any, told: dict[str, Any]) -> dict[str, Any]:
+    limit = model.time_limit
     with Spent() as spent:
         started = time.monotonic()
-        model.fit(X, y, groups=groups)
+        model.fit(X, y, **told)
         wall = time.monotonic() - started
     board = model.leaderboard_
     line = {
@@ -317,7 +353,14 @@ def memory_of_member(table: Any, name: str, params: dict[str, Any]) -> float:
     return spent.most.own
 
 
-SECTIONS = {"limits": limits, "long": long, "jobs": jobs, "large": large, "memory": memory}
+SECTIONS = {
+    "limits": limits,
+    "kinds": kinds,
+    "long": long,
+    "jobs": jobs,
+    "large": large,
+    "memory": memory,
+}
 
 
 if __name__ == "__main__":
