@@ -55,6 +55,19 @@ def test_the_last_fits_leave_time_to_read_them(clock):
     assert budget.after_the_end == 3.0
 
 
+def test_two_fifths_are_kept_for_fits_to_more_rows_than_a_sample(clock):
+    budget = Budget(100.0, 2, clock=clock)
+    budget.keep_for_more_rows()
+    budget.keep_for_last_fits([0.1, 0.1])
+    assert budget.seconds_left == pytest.approx(2 * 60.0)
+    clock.now += 60.0
+    budget.begin_last_fits()
+    left = 40.0 - 0.2 - 2.0
+    assert budget.times_affordable(3.0) == pytest.approx(left / (1.2 * 3.0))
+    clock.now += 40.0
+    assert budget.times_affordable(1.0) < 0
+
+
 def test_one_candidate_has_an_eighth_for_a_fold(clock):
     budget = Budget(60.0, 2, clock=clock)
     clock.now += 30.0
@@ -65,6 +78,7 @@ def test_the_first_tier_has_shares_of_what_is_left(clock):
     budget = Budget(60.0, 2, clock=clock)
     clock.now += 10.0
     assert budget.first_tier_fold(5) == pytest.approx(0.4 * 50.0 * 2 / 5)
+    assert budget.first_tier_fold(5, sampled=True) == pytest.approx(0.15 * 50.0 * 2 / 5)
     assert budget.shortest_first_tier_fold() == pytest.approx(0.8 * 50.0 * 2 / 3)
     clock.now += 100.0
     assert budget.first_tier_fold(5) == budget.shortest_first_tier_fold() == 0.0

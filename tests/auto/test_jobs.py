@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groupwise.auto import Estimate
+from groupwise.auto import Estimate, base
 from groupwise.io import load_model, save_model
 from groupwise.jobs import Job, Result, fit_auto, make_supervision
 from groupwise.jobs.auto import _possible
@@ -35,6 +35,18 @@ def table():
     frame["kind"], frame["row"] = [[f"c{k}" for k in codes] for codes in (label, row)]
     frame["domain"] = np.where(number % 3 == 0, "new", "old")
     return LoadedTable(frame, "table", "")
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("measure", "groups"), ("transfer", "rows")])
+def test_a_sample_is_told(table, kind, unit, cheap_candidates, monkeypatch):
+    monkeypatch.setattr(base, "affordable_rows", lambda *args, **options: 55)
+    group = "group" if kind == "measure" else None
+    supervision = make_supervision(kind, group=group, **COLUMNS[kind])
+    job = Job.from_table(table, supervision, wanted=["x", "z", "colour"])
+    model, result = fit_auto(job, time_limit=60.0, n_splits=2, n_jobs=1)
+    n_used = model.estimator.n_groups_used_
+    assert result.about.n_sampled == n_used < result.about.n_groups
+    assert f"on a sample of {n_used} {unit}." in render(result)
 
 
 @pytest.mark.parametrize("kind", COLUMNS)

@@ -1,11 +1,13 @@
 """What the automatic classifier and regressor share: the race, and what is known after it."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
@@ -30,7 +32,7 @@ from groupwise.auto.members import Member
 from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.auto.race import Race
 from groupwise.auto.runner import InProcess, Runner
-from groupwise.auto.sampling import affordable_rows
+from groupwise.auto.sampling import Sampler, affordable_rows, fit_members
 from groupwise.auto.store import Store
 from groupwise.auto.workers import Workers
 from groupwise.exceptions import GroupDataError
@@ -86,10 +88,15 @@ class AutoMixin:
             n_classes=problem.n_classes,
             measure=measure,
         )
-        problem = self._affordable(kind, problem, tiers[0], seed, budget)
-        whole = problem.whole_of_groups()
-        with fold_tables(problem, kind.splits(problem, self.cv, seed)) as tables:
-            problem = tables.problem  # the same, not in memory
+        with ExitStack() as files:
+            # from here on rows are mapped, not in memory
+            sampler = Sampler(kind, files.enter_context(fold_tables(problem)), seed)
+            del problem
+            n_rows = self._affordable_rows(kind, sampler, tiers[0], seed, budget)
+            tables = files.enter_context(sampler.tables(n_rows))
+            problem = tables.problem
+            whole = problem.whole_of_groups()
+            tables = tables.with_splits(kind.splits(problem, self.cv, seed))
             runner = self._runner(kind, tables, tiers, seed, budget)
             try:
                 race = Race(kind, problem, tables.splits, runner, budget)
@@ -98,7 +105,7 @@ class AutoMixin:
                     cheapest, here = tiers[0][0], InProcess(kind, tables, seed, None)
                     race.run_whatever_it_takes(cheapest, here)
                 choice = choose(kind, race, whole)
-                members = runner.refit(choice.entries)
+                members = fit_members(runner, sampler, choice.entries, budget, problem.n_rows)
             finally:
                 runner.close()
         choice, self.members_ = keep_members(kind, race, whole, choice, members)
@@ -110,15 +117,14 @@ class AutoMixin:
         late = [e.candidate.name for e in race.entries if e.state == "out of time" and not e.folds]
         self.not_tried_ |= dict.fromkeys(late, "out of time")
 
-    def _affordable(
-        self, kind: Kind, problem: Problem, tier: list[Candidate], seed: int, budget: Budget
-    ) -> Problem:
-        """As many groups as the first tier can be judged on in what is left of the time."""
+    def _affordable_rows(
+        self, kind: Kind, sampler: Sampler, tier: list[Candidate], seed: int, budget: Budget
+    ) -> float:
+        """How many rows the first tier can be judged on in what is left of the time."""
         if not budget.is_limited:
-            return problem
+            return np.inf
         n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
-        rows = affordable_rows(kind, problem, tier, budget, n_folds=n_folds, seed=seed)
-        return problem if rows is None else problem.take(rows)
+        return affordable_rows(kind, sampler, tier, budget, n_folds=n_folds, seed=seed)
 
     def _runner(
         self,

@@ -9,10 +9,10 @@ __all__ = ["LEAST_FOLDS", "Budget", "affordable"]
 
 #: Fewer folds say little of how good a candidate is.
 LEAST_FOLDS = 3
-# Shares of what is left for the first tier, on all folds of a large table; of the limit for one
-# candidate on one fold; and of the limit for the last fits, before any of them has been timed, at
-# most, and after its end.
-_FIRST_TIER = 0.4
+# Shares of what is left for the first tier, on all folds of a large table and of a sample of one;
+# of the limit for one candidate on one fold; and of the limit for the last fits, before any of them
+# has been timed, at most, and after its end.
+_FIRST_TIER, _FIRST_TIER_OF_SAMPLE = 0.4, 0.15
 _ONE_FOLD = 0.125
 _LAST_FITS_UNKNOWN, _LAST_FITS_MOST, _LAST_FITS_AFTER = 0.25, 0.4, 0.05
 _MARGIN = 1.2  # of the last fits over what they are expected to take
@@ -24,17 +24,19 @@ class Budget:
 
     A limit of T seconds is spent in this order:
 
-    1. **A sample**, of a large table: as many groups as the first tier of candidates can be run on
-       in 40 % of what is left, on all folds. Of few groups none should be missed: there it is
-       enough that two folds and the last fits can be run in 80 %. (:meth:`first_tier_fold`,
-       :meth:`shortest_first_tier_fold`)
+    1. **A sample**, of a large table that the first tier of candidates cannot be run on in 40 % of
+       what is left, on all folds: as many groups as take it 15 %. Of few groups none should be
+       missed: there it is enough that two folds and the last fits can be run in 80 %.
+       (:meth:`first_tier_fold`, :meth:`shortest_first_tier_fold`)
     2. **The race**, until what is kept for the last fits begins (:attr:`seconds_left`,
        :attr:`is_over`). One candidate has T / 8 for one fold (:attr:`one_fold`). After each fold
        those go on that can be afforded on three folds, then those that can be on all
        (:meth:`folds_ahead`).
     3. **The last fits**, of the members to all rows: T / 4 are kept for them, and, as soon as
        candidates have been timed, 1.2 times what the leaders will take side by side, but never
-       more than 40 % of T (:meth:`keep_for_last_fits`).
+       more than 40 % of T (:meth:`keep_for_last_fits`). Where a sample competes it is 40 %, as
+       the members are then fitted again, to as many more rows as what is left is enough for
+       (:meth:`keep_for_more_rows`, :meth:`times_affordable`).
     4. **Reading them**: 0.2 s and 2 % of T (:meth:`begin_last_fits`).
     5. **After the end** there are 5 % of T for last fits that are quick, as on a busy machine the
        time can be over before the processes are at them (:attr:`after_the_end`).
@@ -72,6 +74,7 @@ class Budget:
         self._deadline = clock() + self._limit
         self._reading = _READING + _READING_SHARE * self._limit
         self._kept = _LAST_FITS_UNKNOWN * self._limit
+        self._least_kept = 0.0
 
     @property
     def seconds_left(self) -> float:
@@ -95,9 +98,9 @@ class Budget:
         """What last fits that are quick may take when the time is over."""
         return _LAST_FITS_AFTER * self._limit if self.is_limited else 0.0
 
-    def first_tier_fold(self, n_folds: int) -> float:
+    def first_tier_fold(self, n_folds: int, *, sampled: bool = False) -> float:
         """What the first tier may take on each fold of a large table, of all processes."""
-        return self._first_tier(_FIRST_TIER, n_folds)
+        return self._first_tier(_FIRST_TIER_OF_SAMPLE if sampled else _FIRST_TIER, n_folds)
 
     def shortest_first_tier_fold(self) -> float:
         """The same where two folds have to be enough; the last fits take as long as a third."""
@@ -120,7 +123,16 @@ class Budget:
         """
         share = 1 / self.n_jobs
         needed = share * sum(seconds) + (1 - share) * max(seconds)
-        self._kept = min(_MARGIN * needed + self._reading, _LAST_FITS_MOST * self._limit)
+        most = _LAST_FITS_MOST * self._limit
+        self._kept = max(self._least_kept, min(_MARGIN * needed + self._reading, most))
+
+    def keep_for_more_rows(self) -> None:
+        """From now on keep as much as can be for the last fits: these are to more rows."""
+        self._kept = self._least_kept = _LAST_FITS_MOST * self._limit
+
+    def times_affordable(self, seconds: float) -> float:
+        """How many times as long fits may take, in what is left, as those that took so long."""
+        return self.seconds_left / self.n_jobs / (_MARGIN * seconds)
 
     def begin_last_fits(self) -> None:
         """Let the last fits have what was kept for them."""

@@ -48,15 +48,22 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "total": (("constant", {}), ("means-ridge", {})),
     "survival": (("means-cox", {}),),
 }
-# Slow, and never among the best on the sets that the rule was chosen on.
-_LEFT_OUT = {"presence": ("dpboost", "em-dd", "rectangles", "citation-knn")}
-# Seldom the best where a target has few rows, which sometimes take them for it: without them fewer
-# new rows are wrong (benchmarks/transfer_forests.py).
-_MISLEADING = {"transfer": ("balanced", "tradaboost", "multisource", "task", "augmentation")}
-# Their point is rows without a label, which the automatic choice is not given.
-_FOR_UNLABELLED = {"transfer": ("importance", "transductive-svm")}
-# For counts and for outliers; the automatic choice is by squared error.
-_BY_NAME = ("group-boost-absolute", "group-boost-poisson", "group-boost-negative-binomial")
+_BY_NAME = "for counts or outliers, by name"  # the automatic choice is by squared error
+_FEW_ROWS = "seldom the best; few rows cannot tell"  # benchmarks/transfer_forests.py
+_SLOW = "slow, and never among the best"  # on the sets that the rule was chosen on
+_UNLABELLED = "for rows without a label"  # which the automatic choice is not given
+# Of each kind, methods that apply and do not compete.
+_LEFT_OUT: dict[str, dict[str, str]] = {
+    "presence": dict.fromkeys(("dpboost", "em-dd", "rectangles", "citation-knn"), _SLOW),
+    "transfer": dict.fromkeys(
+        ("balanced", "tradaboost", "multisource", "task", "augmentation"), _FEW_ROWS
+    )
+    | dict.fromkeys(("importance", "transductive-svm"), _UNLABELLED),
+    "mean": {"group-boost-absolute": _BY_NAME},
+    "total": dict.fromkeys(
+        ("group-boost-absolute", "group-boost-poisson", "group-boost-negative-binomial"), _BY_NAME
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -113,10 +120,7 @@ def first_candidates(
         m.name: m.reason_against(n_rows, n_classes, measure, n_features=n_features)
         for m in methods.values()
     }
-    reasons |= dict.fromkeys(_LEFT_OUT.get(kind, ()), "slow, and never among the best")
-    reasons |= dict.fromkeys(_MISLEADING.get(kind, ()), "seldom the best; few rows cannot tell")
-    reasons |= dict.fromkeys(_FOR_UNLABELLED.get(kind, ()), "for rows without a label")
-    reasons |= {m: "for counts or outliers, by name" for m in _BY_NAME if m in methods}
+    reasons |= _LEFT_OUT.get(kind, {})
     not_tried = {name: reason for name, reason in reasons.items() if reason is not None}
     free = [method for name, method in methods.items() if name not in not_tried]
     first = [

@@ -98,7 +98,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         Methods that did not take part, with the reason.
     n_groups_ : int
     n_groups_used_ : int
-        Groups that took part: fewer only where the time limit is short for the table.
+        Groups that candidates competed on: fewer only where the time limit is short for the table.
 
     Notes
     -----

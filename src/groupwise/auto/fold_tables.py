@@ -72,6 +72,11 @@ class FoldTables:
     def __reduce__(self) -> tuple[Any, ...]:
         return _mapped, (replace(self.problem, X=_NO_ROWS), self.folder)
 
+    def with_splits(self, splits: Sequence[Split]) -> "FoldTables":
+        """The same rows, in these folds."""
+        joblib.dump(list(splits), self.folder / _SPLITS)
+        return replace(self, splits=_load_splits(self.folder))
+
     def path(self, fold: int) -> Path:
         """Where the rows of a fold are, once they are made."""
         return self.folder / f"{_ROWS}-{fold}"
@@ -129,7 +134,7 @@ class FoldTables:
     def _path_prepared(self, fold: int | None) -> Path:
         return self.folder / f"prepared-{fold}"
 
-    def keep_only(self, folds: Collection[int | None]) -> None:
+    def keep_only(self, folds: Collection[int | Path | None]) -> None:
         """Remove what is quickly made again of all folds but these, which someone has in hand."""
         for fold in set(range(len(self.splits))) - set(folds):
             paths = [self._path_prepared(fold)]
@@ -141,7 +146,7 @@ class FoldTables:
 
 
 @contextmanager
-def fold_tables(problem: Problem, splits: Sequence[Split]) -> Iterator[FoldTables]:
+def fold_tables(problem: Problem, splits: Sequence[Split] = ()) -> Iterator[FoldTables]:
     """The rows of the folds, for as long as the block runs."""
     with TemporaryDirectory(prefix="groupwise-auto-") as folder:
         joblib.dump(problem.X, Path(folder) / _ROWS)
@@ -152,8 +157,12 @@ def fold_tables(problem: Problem, splits: Sequence[Split]) -> Iterator[FoldTable
 
 
 def _mapped(problem: Problem, folder: Path) -> FoldTables:
-    splits = [(_plain(train), _plain(test)) for train, test in _load(folder / _SPLITS)]
-    return FoldTables(replace(problem, X=_load(folder / _ROWS)), splits, folder)
+    X = _load(folder / _ROWS)
+    return FoldTables(replace(problem, X=X), _load_splits(folder), folder)
+
+
+def _load_splits(folder: Path) -> list[Split]:
+    return [(_plain(train), _plain(test)) for train, test in _load(folder / _SPLITS)]
 
 
 def _keep(path: Path, make: Callable[[], Any], lock: Path) -> None:

@@ -77,6 +77,10 @@ class Kind(ABC):
         """Rows that are held out in turn."""
         return np.arange(problem.n_rows)
 
+    def classes_row(self, problem: Problem) -> NDArray[Any] | None:
+        """Of which a sample should miss none; ``None``: rows have none."""
+        return problem.y if problem.n_classes and problem.y.ndim == 1 else None
+
     def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
         """Folds of whole groups; a number is lowered where there are fewer groups."""
         groups, whole = problem.groups, problem.keep_whole
@@ -322,6 +326,9 @@ class Times(Kind):
     name: ClassVar[str] = "survival"
     keeps: ClassVar[tuple[str, ...]] = ("y_group",)
     score_name: ClassVar[str] = "concordance: share of pairs of groups in the right order"
+
+    def classes_row(self, problem: Problem) -> NDArray[Any]:
+        return problem.y > 0  # the event was seen
 
     def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
         """Whole groups, those with the event spread over the folds."""

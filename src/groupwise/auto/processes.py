@@ -151,7 +151,7 @@ class Process:
         self._id: int | None = None
         self._found: psutil.Process | None = None
         self._is_stopped, self._looked = False, 0.0
-        self.fold: int | None = None  # that it has in hand
+        self.fold: int | Path | None = None  # that it has in hand
         self.fits: set[str] = set()  # to its rows
 
     def is_ready(self) -> bool:
@@ -169,8 +169,14 @@ class Process:
         self.stop()
         return False
 
-    def ask(self, task: tuple[Candidate | None, int | None, Path | None], result: Path) -> None:
-        """Send a task, of a candidate, a fold and a file, that leaves a file."""
+    def ask(
+        self, task: tuple[Candidate | None, int | Path | None, Path | None], result: Path
+    ) -> None:
+        """Send a task that leaves a file.
+
+        It is of a candidate, a fold (``None``: all rows; a path: all of the tables there), and the
+        file for the fitted model, if it is to be kept.
+        """
         with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
             self._handle.tasks.write(pickle.dumps(task))
             self._handle.tasks.flush()

@@ -39,7 +39,7 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
 
     Attributes
     ----------
-    members_, estimate_, leaderboard_, not_tried_, n_groups_, held_out_
+    members_, estimate_, leaderboard_, not_tried_, n_groups_, n_groups_used_, held_out_
         As in :class:`AutoGroupClassifier`; scores are one less the squared error over the variance
         of the groups' numbers, whose mean is R²; of survival times what groups bring to the
         concordance within their fold.

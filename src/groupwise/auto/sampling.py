@@ -1,34 +1,105 @@
-"""A sample of groups, where a table is too large for the time."""
+"""Samples of groups, where a table is too large for the time."""
 
+import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate
+from groupwise.auto.entries import Entry
+from groupwise.auto.fold_tables import FoldTables, fold_tables
 from groupwise.auto.kinds import Kind
-from groupwise.auto.members import Trainer, one_thread
-from groupwise.auto.problem import Problem
+from groupwise.auto.members import Member, Trainer, one_thread
+from groupwise.auto.runner import Runner
+from groupwise.auto.workers import Workers
 
-__all__ = ["affordable_rows"]
+__all__ = ["Sampler", "affordable_rows", "fit_members"]
 
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
+_LEAST_OF_CLASS = 10  # groups of each class, if there are as many
 _HUGE = 10  # a group of more than this part of a sample's rows is taken last
+_SMALLEST_STEP, _LARGEST_STEP = 1.5, 10.0  # times as many rows, to fit members again
+
+logger = logging.getLogger("groupwise.auto")
+
+
+class Sampler:
+    """Draws whole groups: those of a small sample are in a larger one, too.
+
+    Parameters
+    ----------
+    kind : Kind
+        Says which groups a sample must not miss.
+    whole : FoldTables
+        All rows.
+    seed : int
+    """
+
+    def __init__(self, kind: Kind, whole: FoldTables, seed: int):
+        self._whole = whole
+        self.problem = problem = whole.problem
+        self._drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
+        self._sizes = problem.groups.sizes[self._drawn]
+        counted, classes = kind.counted_rows(problem), kind.classes_row(problem)
+        self._counts = self._has(counted)
+        self._classes = []
+        if classes is not None:
+            of_counted = classes[counted]
+            self._classes = [self._has(counted[of_counted == c]) for c in np.unique(of_counted)]
+
+    def _has(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether each drawn group has one of these rows."""
+        groups = self.problem.groups
+        return (np.bincount(groups.codes[rows], minlength=groups.n_groups) > 0)[self._drawn]
+
+    def rows(self, n_rows: float) -> NDArray[np.intp]:
+        """About so many rows.
+
+        Where some rows do not count (those of a source), the others have half of the sample. No
+        class is missed, and a huge group, which would be there instead of many others, comes last.
+        """
+        order = np.argsort(self._sizes > n_rows / _HUGE, kind="stable")
+        needed = np.zeros(len(order), bool)
+        for has_class in self._classes:
+            needed |= has_class[order] & (np.cumsum(has_class[order]) <= _LEAST_OF_CLASS)
+        if not self._counts.all():
+            sizes = np.where(self._counts, self._sizes, 0)[order]
+            needed |= self._counts[order] & (np.cumsum(sizes) <= n_rows / 2)
+        order = order[np.argsort(~needed, kind="stable")]
+        n_within = int(np.searchsorted(np.cumsum(self._sizes[order]), n_rows, side="right"))
+        taken = np.zeros(len(order), bool)
+        taken[self._drawn[order[: max(n_within, 2)]]] = True
+        return np.flatnonzero(taken[self.problem.groups.codes])
+
+    def rows_of_groups(self, n_groups: int) -> float:
+        """How many rows so many groups have."""
+        return float(self._sizes[:n_groups].sum())
+
+    @contextmanager
+    def tables(self, n_rows: float) -> Iterator[FoldTables]:
+        """Tables of about so many rows, or of all, for as long as the block runs."""
+        if n_rows >= self.problem.n_rows:
+            yield self._whole
+        else:
+            with fold_tables(self.problem.take(self.rows(n_rows))) as tables:
+                yield tables
 
 
 def affordable_rows(
     kind: Kind,
-    problem: Problem,
+    sampler: Sampler,
     tier: Sequence[Candidate],
     budget: Budget,
     *,
     n_folds: int,
     seed: int,
-) -> NDArray[np.intp] | None:
-    """Rows of as many whole groups as the first tier can be run on in time; ``None``: of all.
+) -> float:
+    """How many rows, of whole groups, the first tier can be run on in time; infinite: on all.
 
     The tier's last candidate is timed on two small samples of groups, and its time taken to grow
     with the rows. Of few groups none should be missed: there it is enough that two folds and the
@@ -37,31 +108,20 @@ def affordable_rows(
     Parameters
     ----------
     kind : Kind
-    problem : Problem
+    sampler : Sampler
     tier : sequence of Candidate
         The last is a typical one.
     budget : Budget
     n_folds : int
     seed : int
     """
+    problem = sampler.problem
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
-        return None
-    seconds, least_seconds = budget.first_tier_fold(n_folds), budget.shortest_first_tier_fold()
-    drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
-    sizes_drawn = problem.groups.sizes[drawn]
+        return np.inf
     n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
-
-    def rows_of(n_rows: float) -> NDArray[np.intp]:
-        # a huge group would be there instead of many others: these come first
-        order = np.argsort(sizes_drawn > n_rows / _HUGE, kind="stable")
-        n_within = int(np.searchsorted(np.cumsum(sizes_drawn[order]), n_rows, side="right"))
-        taken = np.zeros(problem.groups.n_groups, bool)
-        taken[drawn[order[: max(n_within, 2)]]] = True
-        return np.flatnonzero(taken[problem.groups.codes])
-
     times, sizes = [], []  # of one fold
     for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
-        rows = rows_of(size)
+        rows = sampler.rows(size)
         with one_thread():
             started = time.perf_counter()
             Trainer(kind, problem.take(rows), seed).fit(tier[-1])
@@ -77,8 +137,56 @@ def affordable_rows(
     def n_rows_in(seconds: float) -> float:
         return (seconds - fixed) / per_row
 
-    enough = float(sizes_drawn[:_ENOUGH_GROUPS].sum())
-    n_rows = max(n_rows_in(seconds), min(n_rows_in(least_seconds), enough))
-    if n_rows >= problem.n_rows:
-        return None
-    return rows_of(max(n_rows, _LEAST_SAMPLE))
+    enough = sampler.rows_of_groups(_ENOUGH_GROUPS)
+    few = min(n_rows_in(budget.shortest_first_tier_fold()), enough)
+    if max(n_rows_in(budget.first_tier_fold(n_folds)), few) >= problem.n_rows:
+        return np.inf
+    budget.keep_for_more_rows()
+    n_rows = max(n_rows_in(budget.first_tier_fold(n_folds, sampled=True)), few, _LEAST_SAMPLE)
+    both = (f"{number:,.0f}" for number in (n_rows, problem.n_rows))
+    logger.info("candidates compete on about %s of %s rows, in whole groups", *both)
+    return n_rows
+
+
+def fit_members(
+    runner: Runner, sampler: Sampler, entries: Sequence[Entry], budget: Budget, n_rows: int
+) -> list[Member | None]:
+    """Fit to all rows; those of a sample to as many more rows as the time left is enough for.
+
+    It is done in steps: how long a step takes says how large the next can be.
+
+    Parameters
+    ----------
+    runner : Runner
+    sampler : Sampler
+    entries : sequence of Entry
+    budget : Budget
+    n_rows : int
+        That they competed on.
+
+    Returns
+    -------
+    members : list of Member or None
+        ``None`` where time was too short.
+    """
+    started = time.monotonic()
+    members = runner.refit(entries)
+    while n_rows < sampler.problem.n_rows and None not in members:
+        assert isinstance(runner, Workers)  # only a limit makes it a sample
+        times = budget.times_affordable(time.monotonic() - started)
+        if min(times, sampler.problem.n_rows / n_rows) > _SMALLEST_STEP * _LARGEST_STEP:
+            times = _LARGEST_STEP
+        started = time.monotonic()
+        with sampler.tables(times * n_rows) as tables:
+            problem = tables.problem
+            if problem.n_rows < _SMALLEST_STEP * n_rows:
+                break
+            more = runner.fit_to(tables, entries)
+        n_rows = problem.n_rows
+        members = [new or old for new, old in zip(more, members, strict=True)]
+        told = sum(new is not None for new in more), len(more)
+        both = (f"{of.n_rows:,}" for of in (problem, sampler.problem))
+        logger.info("%d of %d members fitted again, to %s of %s rows", *told, *both)
+        if None in more:
+            break
+    return members

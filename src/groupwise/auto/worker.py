@@ -98,7 +98,7 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
     store = Store(folder, digest)
     tasks: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(stream, tasks), daemon=True).start()
-    number: int | None = -1
+    number: int | Path | None = -1
     fitted: Any = None  # what fits to the rows of the last task's fold
     with share_kernels(_SHARED), one_thread(), ExitStack() as of_fold:
         while True:
@@ -107,10 +107,14 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
                 tables.make(fold)
                 continue
             if fold != number:
-                number, fitted = fold, Fold(kind, tables, fold, seed)
+                number = fold
+                if isinstance(fold, Path):  # all rows of other tables
+                    fitted = Fold(kind, joblib.load(fold, mmap_mode="r"), None, seed)
+                else:
+                    fitted = Fold(kind, tables, fold, seed)
                 of_fold.close()  # of large tables, bins of other folds would fill the memory
                 of_fold.enter_context(share_bins())
-            if fold is None:
+            if model_file is not None:
                 with atomic_write(model_file, sync=False) as part:
                     joblib.dump(fitted.fit(candidate), part)
             else:

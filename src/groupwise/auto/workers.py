@@ -197,17 +197,33 @@ class Workers:
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         """Fit to all rows side by side, the best first in ``entries``; what is late is ended."""
         self._budget.begin_last_fits()
-        files = [Path(self._home.name) / f"model-{place}" for place in range(len(entries))]
-        order = sorted(range(len(entries)), key=lambda place: self._turn(entries[place]))
-        self._make_files([((entries[p].candidate, None, files[p]), files[p]) for p in order])
-        members = [joblib.load(file) if file.exists() else None for file in files]
-        for place in order:
+        members = self._fit_in_time(entries, None)
+        for place in self._in_turn(entries):
             # one that was not made though there was time is fitted here, with its error; and one
             # there has to be
             if members[place] is None and not (self._budget.is_over and any(members)):
                 members[place] = self._in_process.refit([entries[place]])[0]
         self._fit_quick_ones(entries, members)
         return members
+
+    def fit_to(self, tables: FoldTables, entries: Sequence[Entry]) -> list[Member | None]:
+        """Fit to all rows of other tables, as far as time goes; ``None`` for what was late."""
+        other = Path(self._home.name) / f"tables-{tables.problem.n_rows}"
+        joblib.dump(tables, other)
+        return self._fit_in_time(entries, other)
+
+    def _fit_in_time(self, entries: Sequence[Entry], tables: Path | None) -> list[Member | None]:
+        name = "model" if tables is None else f"model-{tables.name}"
+        files = [Path(self._home.name) / f"{name}-{place}" for place in range(len(entries))]
+        tasks = [
+            ((entries[place].candidate, tables, files[place]), files[place])
+            for place in self._in_turn(entries)
+        ]
+        self._make_files(tasks)
+        return [joblib.load(file) if file.exists() else None for file in files]
+
+    def _in_turn(self, entries: Sequence[Entry]) -> list[int]:
+        return sorted(range(len(entries)), key=lambda place: self._turn(entries[place]))
 
     def _fit_quick_ones(self, entries: Sequence[Entry], members: list[Member | None]) -> None:
         """Fit here what was not made in time and takes hardly any, the best first."""

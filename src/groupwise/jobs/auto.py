@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from groupwise.auto import Estimate, HeldOutGroups
 from groupwise.auto.base import AutoMixin
 from groupwise.auto.candidates import Candidate
+from groupwise.groups import Groups
 from groupwise.jobs.evaluate import (
     constant_scores,
     kept_groups,
@@ -64,12 +65,13 @@ def fit_auto(
     failed = board[board["state"] == "failed"]
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
     held = fitted.held_out_
-    methods = {name: _folds(name, held, job) for name in held.score}
+    methods = _folds(held, job)
     methods[AUTO] = with_rows(methods[AUTO], model, job)
     best = Candidate(job.method(board["method"][0]), board["params"][0])
     if best.name in methods:
         until = started + time_limit
-        first_fold = held.seconds[best.name] * (1 + len(model.schema.columns))
+        of_sample = fitted.n_groups_ / fitted.n_groups_used_  # its folds have more rows
+        first_fold = of_sample * held.seconds[best.name] * (1 + len(model.schema.columns))
         found = _importance(best, splits, job, until, first_fold)
         methods[best.name] = [
             replace(fold, importance=fall)
@@ -77,6 +79,8 @@ def fit_auto(
         ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
+    if fitted.n_groups_used_ < fitted.n_groups_:
+        about = replace(about, n_sampled=fitted.n_groups_used_)
     estimate = _possible(fitted.estimate_, job.supervision.least_score)
     return model, Result(about, methods, left_out, estimate)
 
@@ -93,33 +97,50 @@ def _possible(estimate: Estimate, least: float) -> Estimate:
     return replace(estimate, low=low, high=min(estimate.high, 1.0))
 
 
-def _folds(name: str, held_out: HeldOutGroups, job: Job) -> list[FoldResult]:
-    folds = []
+def _folds(held_out: HeldOutGroups, job: Job) -> dict[str, list[FoldResult]]:
+    """What every candidate said of the groups of each fold."""
+    methods: dict[str, list[FoldResult]] = {name: [] for name in held_out.score}
     for number in np.unique(held_out.fold):
-        units = _units(name, held_out, job, held_out.fold == number)
-        folds.append(
-            FoldResult(
-                units=units,
-                rows={},
-                confusion=_confusion(units, len(job.targets.classes)),
-                seconds_fit=held_out.seconds[name],
+        inside = held_out.fold == number
+        baseline = _baseline(job, held_out.group[inside])
+        for name, folds in methods.items():
+            units = _units(name, held_out, job, inside, baseline)
+            folds.append(
+                FoldResult(
+                    units=units,
+                    rows={},
+                    confusion=_confusion(units, len(job.targets.classes)),
+                    seconds_fit=held_out.seconds[name],
+                )
             )
-        )
-    return folds
+    return methods
 
 
 def with_rows(folds: list[FoldResult], model: TableModel, job: Job) -> list[FoldResult]:
     """The folds with rows of some groups, as the model of all rows sees them."""
-    predictions = model.predictions(job.features, job.targets.groups)
-    shown = shown_columns(model, job.features, None)
-    names = pd.Index([str(name) for name in job.targets.groups.names])
-    found = []
-    for fold in folds:
-        kept = kept_groups(np.array(fold.units.score_or_nan))
-        codes = names.get_indexer(pd.Index([fold.units.name[k] for k in kept]))
-        rows = shown_rows(model, predictions, job.targets, job.order, codes, shown)
-        found.append(replace(fold, rows=rows, rows_seen=True))
-    return found
+    kept = [
+        [fold.units.name[k] for k in kept_groups(np.array(fold.units.score_or_nan))]
+        for fold in folds
+    ]
+    codes = _positions(job.targets.groups, [name for names in kept for name in names])
+    rows = np.flatnonzero(np.isin(job.targets.groups.codes, codes))  # only these are asked about
+    features, targets = job.features.iloc[rows], job.targets.take(rows)
+    predictions = model.predictions(features, targets.groups)
+    shown = shown_columns(model, features, None)
+    asked = model, predictions, targets, job.order[rows]
+    return [
+        replace(
+            fold,
+            rows=shown_rows(*asked, _positions(targets.groups, names), shown),
+            rows_seen=True,
+        )
+        for fold, names in zip(folds, kept, strict=True)
+    ]
+
+
+def _positions(groups: Groups, names: list[str]) -> NDArray[np.intp]:
+    """Of groups, by the text of their names."""
+    return pd.Index([str(name) for name in groups.names]).get_indexer(pd.Index(names))
 
 
 def _importance(
@@ -157,7 +178,13 @@ def _baseline(job: Job, at: NDArray[np.intp]) -> list[float | None]:
     return plain_scores(score[order])
 
 
-def _units(name: str, held_out: HeldOutGroups, job: Job, inside: Any) -> GroupResults:
+def _units(
+    name: str,
+    held_out: HeldOutGroups,
+    job: Job,
+    inside: NDArray[np.bool_],
+    baseline: list[float | None],
+) -> GroupResults:
     targets = job.targets
     groups, at = targets.groups, held_out.group[inside]
     known = job.supervision.stored_truth(targets)
@@ -168,6 +195,6 @@ def _units(name: str, held_out: HeldOutGroups, job: Job, inside: Any) -> GroupRe
         score=plain_scores(held_out.score[name][inside]),
         **job.supervision.stored_answers(held_out.answer[name][inside]),
         **{part: [values[place] for place in at] for part, values in known.items()},
-        baseline=_baseline(job, at),
+        baseline=baseline,
         whole=None if whole is None else [whole[place] for place in at],
     )

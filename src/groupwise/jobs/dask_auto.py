@@ -74,7 +74,7 @@ def fit_auto_folder(
     assert isinstance(chosen, AutoGroupClassifier)
     members = [_fit_to_all(job, member, preparation) for member in chosen.members_]
     model = replace(model, estimator=chosen.with_members(members, n_groups))
-    n_sampled = sampled.targets.groups.n_groups
+    n_sampled = chosen.n_groups_used_
     about = replace(
         result.about,
         n_rows=job.folder.n_rows,

@@ -53,7 +53,7 @@ class RunInfo(Record):
     n_unlabelled : int, default=None
         Rows without a label, which ``n_rows`` does not count.
     n_sampled : int, default=None
-        Groups that methods competed on, where not all of them could be brought to one machine.
+        Groups that methods competed on, where all were too many for the time or for one machine.
     search : bool, default=None
         Whether each method's small search ran; ``None`` outside a comparison.
     params : dict of str to str, default=None
