@@ -64,6 +64,8 @@ def test_two_fifths_are_kept_for_fits_to_more_rows_than_a_sample(clock):
     budget.begin_last_fits()
     left = 40.0 - 0.2 - 2.0
     assert budget.times_affordable(3.0) == pytest.approx(left / (1.2 * 3.0))
+    budget.keep_for_choice(5.0)
+    assert budget.times_affordable(3.0) == pytest.approx((left - 5.0) / (1.2 * 3.0))
     clock.now += 40.0
     assert budget.times_affordable(1.0) < 0
 

@@ -13,12 +13,12 @@ import numpy as np
 import psutil
 import pytest
 
-from groupwise.auto import AutoGroupClassifier, base, budget, runner, sampling, workers
+from groupwise.auto import AutoGroupClassifier, budget, runner, workers
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate
 from groupwise.auto.entries import Certainty, Entry, Task
 from groupwise.auto.fold_tables import fold_tables
-from groupwise.auto.kinds import Labels, Numbers, Times, Transferred
+from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
 from groupwise.auto.problem import Problem
 from groupwise.auto.processes import Process, Starter
@@ -199,132 +199,6 @@ def test_the_limit_holds_and_the_model_is_usable(data, add_candidates, troublema
     assert time.monotonic() - started < 8.0  # other tests may be running
     assert model.leaderboard_["state"].iloc[-1] in ("out of time", "failed")
     assert model.predict_groups(data.X, data.groups).shape == (len(np.unique(data.groups)),)
-
-
-def affordable(problem, budget, tier, seed=0):
-    kind = Labels("majority")
-    with fold_tables(problem) as whole:
-        sampler = sampling.Sampler(kind, whole, seed)
-        n_rows = sampling.affordable_rows(kind, sampler, tier, budget, n_folds=5, seed=seed)
-        with sampler.tables(n_rows) as tables:
-            return tables.problem
-
-
-def sample(kind, problem, n_rows):
-    with fold_tables(problem) as whole, sampling.Sampler(kind, whole, 0).tables(n_rows) as tables:
-        return tables.problem
-
-
-def test_a_large_table_is_sampled_by_whole_groups(cheap_candidates):
-    rng = np.random.RandomState(0)
-    groups = np.repeat(np.arange(1200), 5)
-    label = rng.randint(2, size=1200)
-    X = rng.normal(size=(6000, 2)) + label[groups][:, None]
-    problem = Problem(X, label[groups], Groups(groups), 2)
-    tier = cheap("majority")[0][0]
-    assert affordable(problem, stopped(1e6), tier).n_rows == 6000
-    few = affordable(problem, stopped(1e-6), tier)
-    assert 1000 <= few.n_rows <= 1010
-    assert (few.groups.sizes == 5).all()
-
-
-@pytest.mark.parametrize(("n_groups", "n_taken"), [(60, 60), (6000, 1000), (60_000, 7500)])
-def test_few_groups_are_kept_where_two_folds_can_be_run(monkeypatch, n_groups, n_taken):
-    groups = np.repeat(np.arange(n_groups), 60_000 // n_groups)
-    problem = Problem(np.zeros((60_000, 1)), groups % 2, Groups(groups), 2)
-    clock = [0.0]
-
-    class OneSecondPerThousand:
-        def __init__(self, kind, problem, seed):
-            self.seconds = problem.n_rows / 1000
-
-        def fit(self, candidate):
-            clock[0] += self.seconds
-
-    monkeypatch.setattr(sampling, "Trainer", OneSecondPerThousand)
-    monkeypatch.setattr(sampling.time, "perf_counter", lambda: clock[0])
-    # five folds of the first tier have 100 s for all rows, 37.5 s for a sample
-    taken = affordable(problem, stopped(250.0), cheap("majority")[0][0][:1])
-    assert abs(taken.groups.n_groups - n_taken) <= 10
-
-
-def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
-    """It is left out where it would take the place of many."""
-    sizes = np.full(90, 60)
-    sizes[40] = 50_000
-    groups = np.repeat(np.arange(90), sizes)
-    problem = Problem(np.zeros((len(groups), 1)), groups % 2, Groups(groups), 2)
-    for seed in range(5):
-        taken = affordable(problem, stopped(1e-6), cheap("majority")[0][0], seed=seed).groups
-        assert taken.n_groups == 16  # of 60 rows each in a thousand
-        assert 40 not in taken.names
-
-
-def test_a_sample_misses_no_class_and_no_event():
-    groups = Groups(np.repeat(np.arange(5000), 2))
-    rare = np.repeat(np.isin(np.arange(5000), (7, 1234, 4000)), 2)
-    X = np.zeros((10_000, 1))
-    for kind, y, n_classes in (
-        (Labels("presence"), rare.astype(int), 2),
-        (Labels("majority"), np.where(rare, 2, groups.codes % 2), 3),
-        (Times(), np.where(rare, 1.0, -1.0), 0),
-    ):
-        few = sample(kind, Problem(X, y, groups, n_classes), 100)
-        assert {7, 1234, 4000} <= set(few.groups.names.tolist())
-        assert few.n_rows == 100
-    few = sample(Numbers("mean"), Problem(X, rare.astype(float), groups, 0), 100)
-    assert not {7, 1234, 4000} & set(few.groups.names.tolist())
-
-
-@pytest.mark.parametrize(("n_target", "n_taken"), [(30, 30), (3000, 500)])
-def test_the_target_has_half_of_a_sample(n_target, n_taken):
-    domains = (np.arange(10_000) >= n_target).astype(int)
-    y = np.arange(10_000) % 2
-    problem = Problem(np.zeros((10_000, 1)), y, Groups.singletons(10_000), 2, domains=domains)
-    few = sample(Transferred(), problem, 1000)
-    assert few.n_rows == 1000
-    assert np.sum(few.domains == 0) == n_taken
-
-
-def test_a_small_sample_is_part_of_a_larger_one():
-    groups = np.repeat(np.arange(400), 5)
-    problem = Problem(np.zeros((2000, 1)), groups % 3, Groups(groups), 3)
-    few, many = (sample(Labels("majority"), problem, n_rows).groups for n_rows in (300, 900))
-    assert set(few.names) < set(many.names)
-    assert (few.n_rows, many.n_rows) == (300, 900)
-
-
-@pytest.mark.parametrize(("times", "n_steps"), [(1.4, 0), (2.0, 2), (1e6, 1)])
-def test_members_of_a_sample_are_fitted_again_to_more_rows(
-    data, cheap_candidates, monkeypatch, caplog, times, n_steps
-):
-    """In steps, as far as time goes."""
-    monkeypatch.setattr(base, "affordable_rows", lambda *args, **options: len(data.X) / 4)
-    monkeypatch.setattr(budget.Budget, "times_affordable", lambda self, seconds: times)
-    caplog.set_level("INFO", "groupwise.auto")
-    model = fit(data, time_limit=60.0)
-    n_groups = len(np.unique(data.groups))
-    assert model.n_groups_ == n_groups
-    assert model.n_groups_used_ < n_groups / 3
-    assert caplog.text.count("3 of 3 members fitted again") == n_steps
-    fitted_to = {member.n_groups for member in model.members_}
-    assert fitted_to == {n_groups if n_steps else model.n_groups_used_}
-    if n_steps:
-        whole = {member.name: member for member in fit(data).members_}
-        for member in model.members_:  # of the same rows, the same
-            asked = data.X, Groups(data.groups)
-            found, expected = (m.predictions(*asked) for m in (member, whole[member.name]))
-            np.testing.assert_array_equal(found.proba_group, expected.proba_group)
-
-
-def test_what_is_not_fitted_again_in_time_stays_as_it_was(data, cheap_candidates, monkeypatch):
-    monkeypatch.setattr(base, "affordable_rows", lambda *args, **options: len(data.X) / 4)
-    fit_to = workers.Workers.fit_to
-    late = [None, None]
-    monkeypatch.setattr(workers.Workers, "fit_to", lambda *given: [*fit_to(*given)[:-2], *late])
-    model = fit(data, time_limit=60.0)
-    fitted_to = [member.n_groups for member in model.members_]
-    assert fitted_to == [model.n_groups_, model.n_groups_used_, model.n_groups_used_]
 
 
 @pytest.mark.parametrize("can_fork", [True, False])

@@ -21,18 +21,17 @@ from groupwise.auto.choice import (
     Estimate,
     HeldOutGroups,
     board,
-    choose,
     held_out_groups,
-    keep_members,
 )
 from groupwise.auto.ensemble import Answer
-from groupwise.auto.fold_tables import FoldTables, fold_tables
+from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind
+from groupwise.auto.last_fits import LastFits
 from groupwise.auto.members import Member
 from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.auto.race import Race
 from groupwise.auto.runner import InProcess, Runner
-from groupwise.auto.sampling import Sampler, affordable_rows, fit_members
+from groupwise.auto.sampling import Sampler, affordable_rows
 from groupwise.auto.store import Store
 from groupwise.auto.workers import Workers
 from groupwise.exceptions import GroupDataError
@@ -89,11 +88,10 @@ class AutoMixin:
             measure=measure,
         )
         with ExitStack() as files:
-            # from here on rows are mapped, not in memory
-            sampler = Sampler(kind, files.enter_context(fold_tables(problem)), seed)
-            del problem
-            n_rows = self._affordable_rows(kind, sampler, tiers[0], seed, budget)
-            tables = files.enter_context(sampler.tables(n_rows))
+            sampler = Sampler(kind, problem, seed, files)
+            del problem  # from here on rows are mapped, not in memory
+            rows = sampler.rows(self._affordable_rows(kind, sampler, tiers[0], seed, budget))
+            tables = sampler.tables(rows)
             problem = tables.problem
             whole = problem.whole_of_groups()
             tables = tables.with_splits(kind.splits(problem, self.cv, seed))
@@ -104,11 +102,14 @@ class AutoMixin:
                 if budget.is_over and not race.usable(1):
                     cheapest, here = tiers[0][0], InProcess(kind, tables, seed, None)
                     race.run_whatever_it_takes(cheapest, here)
-                choice = choose(kind, race, whole)
-                members = fit_members(runner, sampler, choice.entries, budget, problem.n_rows)
+                last_fits = LastFits(race, runner, budget, whole)
+                choice, members = last_fits.choose_and_fit()
+                if len(rows) < sampler.problem.n_rows and not budget.is_over:
+                    sample = rows, tables.splits
+                    choice, members = last_fits.fit_to_more_rows(choice, members, sampler, *sample)
             finally:
                 runner.close()
-        choice, self.members_ = keep_members(kind, race, whole, choice, members)
+        self.members_ = members
         self._ensemble = choice.ensemble
         self._board = board(kind, race, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate

@@ -35,8 +35,9 @@ class Budget:
     3. **The last fits**, of the members to all rows: T / 4 are kept for them, and, as soon as
        candidates have been timed, 1.2 times what the leaders will take side by side, but never
        more than 40 % of T (:meth:`keep_for_last_fits`). Where a sample competes it is 40 %, as
-       the members are then fitted again, to as many more rows as what is left is enough for
-       (:meth:`keep_for_more_rows`, :meth:`times_affordable`).
+       the members are then fitted again, to as many more rows as what is left is enough for, and
+       chosen among once more (:meth:`keep_for_more_rows`, :meth:`keep_for_choice`,
+       :meth:`times_affordable`).
     4. **Reading them**: 0.2 s and 2 % of T (:meth:`begin_last_fits`).
     5. **After the end** there are 5 % of T for last fits that are quick, as on a busy machine the
        time can be over before the processes are at them (:attr:`after_the_end`).
@@ -129,6 +130,10 @@ class Budget:
     def keep_for_more_rows(self) -> None:
         """From now on keep as much as can be for the last fits: these are to more rows."""
         self._kept = self._least_kept = _LAST_FITS_MOST * self._limit
+
+    def keep_for_choice(self, seconds: float) -> None:
+        """Keep so much longer after the last fits, to choose once more."""
+        self._kept += seconds
 
     def times_affordable(self, seconds: float) -> float:
         """How many times as long fits may take, in what is left, as those that took so long."""

@@ -23,6 +23,7 @@ __all__ = [
     "HeldOutGroups",
     "board",
     "choose",
+    "choose_among",
     "cross_fitted_answer",
     "held_out_groups",
     "keep_members",
@@ -136,13 +137,23 @@ def choose(kind: Kind, race: Race, whole: Whole = None) -> Choice:
     if not usable:
         reasons = "; ".join(f"{e.candidate.name}: {e.reason or e.state}" for e in race.entries)
         raise GroupDataError(f"no candidate could be fitted ({reasons})")
-    return _choose_among(kind, race, whole, usable, n_folds)
+    return choose_among(kind, race, whole, usable, n_folds)
 
 
-def _choose_among(
-    kind: Kind, race: Race, whole: Whole, usable: Sequence[Entry], n_folds: int
+def choose_among(
+    kind: Kind,
+    race: Race,
+    whole: Whole,
+    usable: Sequence[Entry],
+    n_folds: int,
+    *,
+    luck: float | None = None,
 ) -> Choice:
-    """Choose among these, by what they said of the first folds."""
+    """Choose among these, by what they said of the first folds.
+
+    ``luck`` is by what that of the training set multiplies the variance of the estimate; by default
+    as it does where folds learn from each other.
+    """
     truth = race.held_out.truth(n_folds)
     if n_folds == 1:  # its groups were all held out: halves of them learn and judge
         truth = replace(truth, fold_group=np.arange(truth.groups.n_groups) % 2)
@@ -151,7 +162,7 @@ def _choose_among(
     ensemble = kind.fit_ensemble(answers, truth, methods)
     answer = cross_fitted_answer(kind, answers, truth, methods)
     score, weights = kind.score(answer, truth), _weights(kind, truth)
-    inflation = _training_luck(n_folds, race.n_folds)
+    inflation = _training_luck(n_folds, race.n_folds) if luck is None else luck
     if whole is not None:
         users = [whole[name] for name in race.held_out.names(n_folds)]
         inflation *= design_effect(score, np.array(users), weights)
@@ -193,7 +204,7 @@ def keep_members(
         return choice, fitted
     in_time = zip(choice.entries, members, strict=True)
     left = [entry for entry, member in in_time if member is not None]
-    again = _choose_among(kind, race, whole, left, choice.n_folds)
+    again = choose_among(kind, race, whole, left, choice.n_folds)
     return again, [fitted[place] for place in again.ensemble.chosen]
 
 

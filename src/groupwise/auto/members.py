@@ -188,27 +188,30 @@ class Fold:
         """Fit one candidate to the training rows."""
         return self._rows_for(candidate)[1].fit(candidate)
 
-    def answer(self, candidate: Candidate) -> FoldAnswer:
-        """Fit and ask; whatever goes wrong is the candidate's failure, with its reason."""
-        started = time.perf_counter()
-        try:
-            answer = self._answer(candidate)
-        except Exception as error:  # of any method: told in leaderboard_, and the race goes on
-            reason = (str(error).splitlines() or [""])[0]
-            failed = f"{type(error).__name__}: {reason}"
-            return FoldAnswer({}, time.perf_counter() - started, failed)
-        return FoldAnswer(answer, time.perf_counter() - started)
-
-    def _answer(self, candidate: Candidate) -> Answer:
+    def fit_and_ask(self, candidate: Candidate) -> tuple[Member, Answer]:
+        """The same, with what it says of the held-out rows, if there are any."""
         rows, trainer = self._rows_for(candidate)
         member = trainer.fit(candidate)
+        if self._number is None:
+            return member, {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = member.predictions_of(rows.X[1], rows.parts[1].groups)
         answer = {name: np.asarray(getattr(found, name)) for name in self._kind.keeps}
         if not all(np.isfinite(values).all() for values in answer.values()):
             raise ValueError("its answers are not finite")
-        return answer
+        return member, answer
+
+    def answer(self, candidate: Candidate) -> FoldAnswer:
+        """Fit and ask; whatever goes wrong is the candidate's failure, with its reason."""
+        started = time.perf_counter()
+        try:
+            _, answer = self.fit_and_ask(candidate)
+        except Exception as error:  # of any method: told in leaderboard_, and the race goes on
+            reason = (str(error).splitlines() or [""])[0]
+            failed = f"{type(error).__name__}: {reason}"
+            return FoldAnswer({}, time.perf_counter() - started, failed)
+        return FoldAnswer(answer, time.perf_counter() - started)
 
     def _rows_for(self, candidate: Candidate) -> tuple[ReadyRows, Trainer]:
         estimator = candidate.method.build(self._kind.fixed, candidate.params, self._seed)

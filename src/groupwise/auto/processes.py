@@ -174,8 +174,8 @@ class Process:
     ) -> None:
         """Send a task that leaves a file.
 
-        It is of a candidate, a fold (``None``: all rows; a path: all of the tables there), and the
-        file for the fitted model, if it is to be kept.
+        It is of a candidate, a fold (``None``: all rows; a path: the one of the tables there), and
+        the file for the fitted model, if it is to be kept.
         """
         with contextlib.suppress(BrokenPipeError):  # it has just ended: trouble will tell
             self._handle.tasks.write(pickle.dumps(task))

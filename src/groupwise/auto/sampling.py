@@ -2,28 +2,25 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate
-from groupwise.auto.entries import Entry
 from groupwise.auto.fold_tables import FoldTables, fold_tables
 from groupwise.auto.kinds import Kind
-from groupwise.auto.members import Member, Trainer, one_thread
-from groupwise.auto.runner import Runner
-from groupwise.auto.workers import Workers
+from groupwise.auto.members import Trainer, one_thread
+from groupwise.auto.problem import Problem
 
-__all__ = ["Sampler", "affordable_rows", "fit_members"]
+__all__ = ["Sampler", "affordable_rows"]
 
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
 _LEAST_OF_CLASS = 10  # groups of each class, if there are as many
 _HUGE = 10  # a group of more than this part of a sample's rows is taken last
-_SMALLEST_STEP, _LARGEST_STEP = 1.5, 10.0  # times as many rows, to fit members again
 
 logger = logging.getLogger("groupwise.auto")
 
@@ -35,14 +32,17 @@ class Sampler:
     ----------
     kind : Kind
         Says which groups a sample must not miss.
-    whole : FoldTables
-        All rows.
+    problem : Problem
+        All rows; ``problem`` of the sampler is the same, not in memory.
     seed : int
+    files : ExitStack
+        Where the files of tables are let go in the end.
     """
 
-    def __init__(self, kind: Kind, whole: FoldTables, seed: int):
-        self._whole = whole
-        self.problem = problem = whole.problem
+    def __init__(self, kind: Kind, problem: Problem, seed: int, files: ExitStack):
+        self._files = files
+        self._whole = files.enter_context(fold_tables(problem))
+        self.problem = problem = self._whole.problem
         self._drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
         self._sizes = problem.groups.sizes[self._drawn]
         counted, classes = kind.counted_rows(problem), kind.classes_row(problem)
@@ -58,11 +58,13 @@ class Sampler:
         return (np.bincount(groups.codes[rows], minlength=groups.n_groups) > 0)[self._drawn]
 
     def rows(self, n_rows: float) -> NDArray[np.intp]:
-        """About so many rows.
+        """About so many rows, or all.
 
         Where some rows do not count (those of a source), the others have half of the sample. No
         class is missed, and a huge group, which would be there instead of many others, comes last.
         """
+        if n_rows >= self.problem.n_rows:
+            return np.arange(self.problem.n_rows)
         order = np.argsort(self._sizes > n_rows / _HUGE, kind="stable")
         needed = np.zeros(len(order), bool)
         for has_class in self._classes:
@@ -80,14 +82,11 @@ class Sampler:
         """How many rows so many groups have."""
         return float(self._sizes[:n_groups].sum())
 
-    @contextmanager
-    def tables(self, n_rows: float) -> Iterator[FoldTables]:
-        """Tables of about so many rows, or of all, for as long as the block runs."""
-        if n_rows >= self.problem.n_rows:
-            yield self._whole
-        else:
-            with fold_tables(self.problem.take(self.rows(n_rows))) as tables:
-                yield tables
+    def tables(self, rows: NDArray[np.intp]) -> FoldTables:
+        """Tables of some of the rows, or of all."""
+        if len(rows) == self.problem.n_rows:
+            return self._whole
+        return self._files.enter_context(fold_tables(self.problem.take(rows)))
 
 
 def affordable_rows(
@@ -146,47 +145,3 @@ def affordable_rows(
     both = (f"{number:,.0f}" for number in (n_rows, problem.n_rows))
     logger.info("candidates compete on about %s of %s rows, in whole groups", *both)
     return n_rows
-
-
-def fit_members(
-    runner: Runner, sampler: Sampler, entries: Sequence[Entry], budget: Budget, n_rows: int
-) -> list[Member | None]:
-    """Fit to all rows; those of a sample to as many more rows as the time left is enough for.
-
-    It is done in steps: how long a step takes says how large the next can be.
-
-    Parameters
-    ----------
-    runner : Runner
-    sampler : Sampler
-    entries : sequence of Entry
-    budget : Budget
-    n_rows : int
-        That they competed on.
-
-    Returns
-    -------
-    members : list of Member or None
-        ``None`` where time was too short.
-    """
-    started = time.monotonic()
-    members = runner.refit(entries)
-    while n_rows < sampler.problem.n_rows and None not in members:
-        assert isinstance(runner, Workers)  # only a limit makes it a sample
-        times = budget.times_affordable(time.monotonic() - started)
-        if min(times, sampler.problem.n_rows / n_rows) > _SMALLEST_STEP * _LARGEST_STEP:
-            times = _LARGEST_STEP
-        started = time.monotonic()
-        with sampler.tables(times * n_rows) as tables:
-            problem = tables.problem
-            if problem.n_rows < _SMALLEST_STEP * n_rows:
-                break
-            more = runner.fit_to(tables, entries)
-        n_rows = problem.n_rows
-        members = [new or old for new, old in zip(more, members, strict=True)]
-        told = sum(new is not None for new in more), len(more)
-        both = (f"{of.n_rows:,}" for of in (problem, sampler.problem))
-        logger.info("%d of %d members fitted again, to %s of %s rows", *told, *both)
-        if None in more:
-            break
-    return members

@@ -108,15 +108,17 @@ def work(stream: IO[bytes], kind: Any, tables: Any, seed: int, folder: Path, dig
                 continue
             if fold != number:
                 number = fold
-                if isinstance(fold, Path):  # all rows of other tables
-                    fitted = Fold(kind, joblib.load(fold, mmap_mode="r"), None, seed)
+                if isinstance(fold, Path):  # the one fold of other tables, or all their rows
+                    other = joblib.load(fold, mmap_mode="r")
+                    fitted = Fold(kind, other, 0 if other.splits else None, seed)
                 else:
                     fitted = Fold(kind, tables, fold, seed)
                 of_fold.close()  # of large tables, bins of other folds would fill the memory
                 of_fold.enter_context(share_bins())
             if model_file is not None:
+                found = fitted.fit(candidate) if fold is None else fitted.fit_and_ask(candidate)
                 with atomic_write(model_file, sync=False) as part:
-                    joblib.dump(fitted.fit(candidate), part)
+                    joblib.dump(found, part)
             else:
                 store.put(candidate, fold, fitted.answer(candidate))
             tables.give_back()

@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 
 from groupwise.auto.budget import Budget, affordable
+from groupwise.auto.ensemble import Answer
 from groupwise.auto.entries import Certainty, Entry, Task
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.auto.kinds import Kind
@@ -197,7 +198,7 @@ class Workers:
     def refit(self, entries: Sequence[Entry]) -> list[Member | None]:
         """Fit to all rows side by side, the best first in ``entries``; what is late is ended."""
         self._budget.begin_last_fits()
-        members = self._fit_in_time(entries, None)
+        members: list[Member | None] = self._fit_in_time(entries, None)
         for place in self._in_turn(entries):
             # one that was not made though there was time is fitted here, with its error; and one
             # there has to be
@@ -206,13 +207,16 @@ class Workers:
         self._fit_quick_ones(entries, members)
         return members
 
-    def fit_to(self, tables: FoldTables, entries: Sequence[Entry]) -> list[Member | None]:
-        """Fit to all rows of other tables, as far as time goes; ``None`` for what was late."""
+    def fit_and_ask(
+        self, tables: FoldTables, entries: Sequence[Entry]
+    ) -> list[tuple[Member, Answer] | None]:
+        """Fit to the one fold of other tables, or all their rows; ``None`` for what was late."""
         other = Path(self._home.name) / f"tables-{tables.problem.n_rows}"
         joblib.dump(tables, other)
         return self._fit_in_time(entries, other)
 
-    def _fit_in_time(self, entries: Sequence[Entry], tables: Path | None) -> list[Member | None]:
+    def _fit_in_time(self, entries: Sequence[Entry], tables: Path | None) -> list[Any]:
+        """What comes of the fits; ``None`` for what was late, or failed."""
         name = "model" if tables is None else f"model-{tables.name}"
         files = [Path(self._home.name) / f"{name}-{place}" for place in range(len(entries))]
         tasks = [

@@ -268,17 +268,20 @@ def _tell(
     if page.path is not None:
         write_report(result, page.path, title=page.title, notes=page.notes)
     summary, interval = result.summary(model.method), "95 % interval"
+    about, units = result.about, "groups" if model.supervision.group else "rows"
     if result.estimate is not None:
         print_board(console, result)
         members = _members(model)
         what = "the best few, averaged" if len(members) > 1 else "one alone"
         console.print(f"{AUTO}: {what}: {', '.join(members)}")
-        partly = [name for name, n in members.items() if n < result.about.n_groups]
-        if partly:
-            console.print(f"fitted to a sample of the groups: {', '.join(partly)}")
+        of_all = f"of {about.n_groups:,} {units}"
+        if about.n_sampled:
+            console.print(f"methods competed on {about.n_sampled:,} {of_all}")
+        for number in sorted({n for n in members.values() if n < about.n_groups}):
+            names = [name for name, n in members.items() if n == number]
+            console.print(f"fitted to {number:,} {of_all}: {', '.join(names)}")
         summary |= {"members": members}
         interval += " with the luck of the training set"
-    units = "groups" if model.supervision.group else "rows"
     print_score(console, summary, f"{units} not seen in training", interval)
     if promised:
         guarantee = promises(model)
@@ -291,8 +294,8 @@ def _tell(
             "model": str(out),
             "method": model.method,
             "kind": model.supervision.kind,
-            "params": result.about.params,
-            "columns": [asdict(use) for use in result.about.columns],
+            "params": about.params,
+            "columns": [asdict(use) for use in about.columns],
         }
     )
 

@@ -1,0 +1,121 @@
+"""Members of a sample that are fitted again, to more rows than they competed on."""
+
+import numpy as np
+import pytest
+
+from groupwise.auto import AutoGroupClassifier, base, budget, last_fits, workers
+from groupwise.auto.choice import cross_fitted_answer
+from groupwise.auto.ensemble import Truth
+from groupwise.auto.last_fits import _by_fold
+from groupwise.auto.members import Trainer, one_thread
+from groupwise.auto.problem import Problem, in_canonical_order
+from groupwise.datasets import make_sessions
+from groupwise.groups import Groups
+
+N_GROUPS = 56
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(3)
+    y_row = rng.randint(2, size=300)
+    X = rng.normal(size=(300, 4)) + 0.8 * y_row[:, None]
+    return make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=3)
+
+
+@pytest.fixture(autouse=True)
+def a_quarter(data, cheap_candidates, monkeypatch):
+    """Candidates compete on a quarter of the rows."""
+    monkeypatch.setattr(base, "affordable_rows", lambda *args, **options: len(data.X) / 4)
+
+
+def fit(data, keep_whole=None, **options):
+    model = AutoGroupClassifier(cv=3, n_jobs=2, random_state=0, **options)
+    return model.fit(data.X, data.y, groups=data.groups, keep_whole=keep_whole)
+
+
+def fit_whole(data, names):
+    """What members would be, fitted to these groups here."""
+    inside = np.isin(data.groups, names)
+    groups = Groups(np.asarray(data.groups)[inside])
+    y = np.searchsorted(np.unique(data.y), np.asarray(data.y)[inside])
+    problem, _ = in_canonical_order(Problem(np.asarray(data.X)[inside], y, groups, 2))
+    kind = AutoGroupClassifier()._resolve_kind()
+    tiers, _ = base.first_candidates("majority")
+    with one_thread():
+        trainer = Trainer(kind, problem, 0)
+        return {c.name: trainer.fit(c) for tier in tiers for c in tier}
+
+
+def same_members(data, members, expected):
+    asked = np.asarray(data.X), Groups(data.groups)
+    for member in members:
+        found, other = (m.predictions(*asked) for m in (member, expected[member.name]))
+        np.testing.assert_allclose(found.proba_group, other.proba_group, atol=1e-12)
+
+
+@pytest.mark.parametrize(("times", "n_steps"), [(1.4, 0), (2.0, 2), (1e6, 1)])
+def test_in_steps_as_far_as_time_goes(data, monkeypatch, caplog, times, n_steps):
+    monkeypatch.setattr(budget.Budget, "times_affordable", lambda self, seconds: times)
+    caplog.set_level("INFO", "groupwise.auto")
+    model = fit(data, time_limit=60.0)
+    assert model.n_groups_ == N_GROUPS
+    assert model.n_groups_used_ < N_GROUPS / 3
+    assert caplog.text.count("3 of 3 members fitted again") == n_steps
+    fitted_to = {member.n_groups for member in model.members_}
+    assert fitted_to == {N_GROUPS if n_steps else model.n_groups_used_}
+    if n_steps:
+        same_members(data, model.members_, fit_whole(data, np.unique(data.groups)))
+
+
+@pytest.mark.parametrize("with_users", [False, True])
+def test_the_estimate_is_of_the_members_that_there_are(data, monkeypatch, with_users):
+    """They are asked about groups that none of them has seen."""
+    monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
+    users = np.asarray(data.groups) // 2 if with_users else None
+    model = fit(data, users, time_limit=60.0)
+    names = np.unique(data.groups)
+    judged = names[model.held_out_.group]
+    assert 7 <= len(judged) < model.n_groups_used_
+    seen = names[~np.isin(names // 2, judged // 2)] if with_users else np.setdiff1d(names, judged)
+    assert {member.n_groups for member in model.members_} == {len(seen)}
+    same_members(data, model.members_, fit_whole(data, seen))
+    own = model.held_out_.score["auto"]
+    assert model.estimate_.score == pytest.approx(own.mean())
+    # by hand: what they say of these groups, scaled and averaged by what they say of the others
+    inside = np.isin(data.groups, judged)
+    groups = Groups(np.asarray(data.groups)[inside])
+    answers = [
+        {"proba_group": m.predictions(np.asarray(data.X)[inside], groups).proba_group}
+        for m in model.members_
+    ]
+    order = np.argsort(judged)
+    fold = model.held_out_.fold[order]
+    y = np.searchsorted(model.classes_, np.asarray(data.y)[inside])
+    truth = Truth(y, groups, fold, 2)
+    methods = [member.name for member in model.members_]
+    kind = model._resolve_kind()
+    expected = cross_fitted_answer(kind, answers, truth, methods)["proba_group"]
+    np.testing.assert_allclose(model.held_out_.answer["auto"][order], expected, atol=1e-9)
+    assert set(model.leaderboard_.query("state == 'chosen'")["method"]) == set(methods)
+
+
+def test_what_is_late_stays_as_it_was(data, monkeypatch):
+    ask = workers.Workers.fit_and_ask
+    late = [None, None]
+    monkeypatch.setattr(workers.Workers, "fit_and_ask", lambda *given: [*ask(*given)[:-2], *late])
+    model = fit(data, time_limit=60.0)
+    fitted_to = [member.n_groups for member in model.members_]
+    assert fitted_to == [N_GROUPS, model.n_groups_used_, model.n_groups_used_]
+
+
+def test_an_answer_about_several_folds_is_cut_into_them():
+    codes = [np.array([5, 5, 2]), np.array([3, 9, 3, 3])]
+    answer = {"y_group": np.array([20, 30, 50, 90]), "proba_row": np.arange(7)}
+    folds = _by_fold(answer, codes)
+    assert {k: v.answer["y_group"].tolist() for k, v in folds.items()} == {0: [20, 50], 1: [30, 90]}
+    assert {k: v.answer["proba_row"].tolist() for k, v in folds.items()} == {
+        0: [0, 1, 2],
+        1: [3, 4, 5, 6],
+    }
+    assert _by_fold({}, []) == {}
