@@ -84,7 +84,8 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     members_ : list of Member
-        Those chosen, fitted to all groups; ``n_groups`` of each says to how many.
+        Those chosen, fitted to all groups, or to as many as there was time for; ``n_groups`` of
+        each says to how many.
     estimate_ : Estimate
         The score to expect on new groups, with its interval: cross-fitted, so that choosing and
         calibrating do not flatter it.
