@@ -46,7 +46,10 @@ def test_a_sample_is_told(table, kind, unit, cheap_candidates, monkeypatch):
     model, result = fit_auto(job, time_limit=60.0, n_splits=2, n_jobs=1)
     n_used = model.estimator.n_groups_used_
     assert result.about.n_sampled == n_used < result.about.n_groups
-    assert f"on a sample of {n_used} {unit}." in render(result)
+    n_fitted = result.about.n_fitted
+    assert n_fitted == min(member.n_groups for member in model.estimator.members_) > n_used
+    words = f"on a sample of {n_used} {unit}; those chosen were then fitted to {n_fitted}."
+    assert words in render(result)
 
 
 @pytest.mark.parametrize("kind", COLUMNS)

@@ -24,11 +24,11 @@ from groupwise.jobs.evaluate import (
 from groupwise.jobs.fold_result import FoldResult, GroupResults, Importance
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel, column_importance
-from groupwise.jobs.result import Result
+from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split
 from groupwise.methods import AUTO
 
-__all__ = ["fit_auto", "with_rows"]
+__all__ = ["fit_auto", "with_rows", "with_sample"]
 
 
 def fit_auto(
@@ -79,10 +79,17 @@ def fit_auto(
         ]
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
-    if fitted.n_groups_used_ < fitted.n_groups_:
-        about = replace(about, n_sampled=fitted.n_groups_used_)
+    about = with_sample(about, fitted)
     estimate = _possible(fitted.estimate_, job.supervision.least_score)
     return model, Result(about, methods, left_out, estimate)
+
+
+def with_sample(about: RunInfo, fitted: AutoMixin) -> RunInfo:
+    """The same with what is told of the groups that methods competed on and were fitted to."""
+    n_used, least = fitted.n_groups_used_, min(member.n_groups for member in fitted.members_)
+    if n_used == fitted.n_groups_:
+        return replace(about, n_sampled=None, n_fitted=None)
+    return replace(about, n_sampled=n_used, n_fitted=least if least > n_used else None)
 
 
 def _possible(estimate: Estimate, least: float) -> Estimate:

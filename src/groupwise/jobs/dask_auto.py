@@ -13,7 +13,7 @@ from sklearn.compose import ColumnTransformer
 from groupwise.auto import AutoGroupClassifier
 from groupwise.auto.members import Member
 from groupwise.gbdt import GroupBoostClassifier
-from groupwise.jobs.auto import fit_auto, with_rows
+from groupwise.jobs.auto import fit_auto, with_rows, with_sample
 from groupwise.jobs.dask_job import FolderJob
 from groupwise.jobs.job import Job
 from groupwise.jobs.model import TableModel
@@ -73,14 +73,10 @@ def fit_auto_folder(
     chosen: Any = model.estimator
     assert isinstance(chosen, AutoGroupClassifier)
     members = [_fit_to_all(job, member, preparation) for member in chosen.members_]
-    model = replace(model, estimator=chosen.with_members(members, n_groups))
-    n_sampled = chosen.n_groups_used_
-    about = replace(
-        result.about,
-        n_rows=job.folder.n_rows,
-        n_groups=n_groups,
-        n_sampled=n_sampled if n_sampled < n_groups else None,
-    )
+    chosen = chosen.with_members(members, n_groups)
+    model = replace(model, estimator=chosen)
+    about = replace(result.about, n_rows=job.folder.n_rows, n_groups=n_groups)
+    about = with_sample(about, chosen)
     methods = result.methods | {AUTO: with_rows(result.methods[AUTO], model, sampled)}
     return model, replace(result, about=about, methods=methods)
 

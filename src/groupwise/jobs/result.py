@@ -54,6 +54,8 @@ class RunInfo(Record):
         Rows without a label, which ``n_rows`` does not count.
     n_sampled : int, default=None
         Groups that methods competed on, where all were too many for the time or for one machine.
+    n_fitted : int, default=None
+        Groups that every member of the model was fitted to afterwards, where these are more.
     search : bool, default=None
         Whether each method's small search ran; ``None`` outside a comparison.
     params : dict of str to str, default=None
@@ -75,6 +77,7 @@ class RunInfo(Record):
     keep_whole: str | None = None
     n_unlabelled: int | None = None
     n_sampled: int | None = None
+    n_fitted: int | None = None
     search: bool | None = None
     params: dict[str, str] | None = None
     versions: dict[str, str] = field(default_factory=library_versions)
