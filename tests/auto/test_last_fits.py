@@ -1,5 +1,7 @@
 """Members of a sample that are fitted again, to more rows than they competed on."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,7 @@ def test_in_steps_as_far_as_time_goes(data, monkeypatch, caplog, times, n_steps)
 def test_the_estimate_is_of_the_members_that_there_are(data, monkeypatch, with_users):
     """They are asked about groups that none of them has seen."""
     monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
+    monkeypatch.setattr(last_fits, "_LEAST_OF_CLASS", 2)
     users = np.asarray(data.groups) // 2 if with_users else None
     model = fit(data, users, time_limit=60.0)
     names = np.unique(data.groups)
@@ -98,6 +101,30 @@ def test_the_estimate_is_of_the_members_that_there_are(data, monkeypatch, with_u
     expected = cross_fitted_answer(kind, answers, truth, methods)["proba_group"]
     np.testing.assert_allclose(model.held_out_.answer["auto"][order], expected, atol=1e-9)
     assert set(model.leaderboard_.query("state == 'chosen'")["method"]) == set(methods)
+
+
+@pytest.mark.parametrize(
+    ("n_table", "n_fold", "n_rare", "n_judged"),
+    [
+        (20_000, 200, 100, 5),  # a twentieth of the table
+        (20_000, 600, 300, 1),
+        (20_000, 300, 4, 3),  # ten of the rare class
+        (20_000, 300, 1, 0),  # five are too few
+        (3_000, 150, 75, 2),  # 200 groups
+        (1_000, 100, 50, 2),
+        (900, 100, 50, 0),  # more than a fifth of the table
+        (9_000, 30, 15, 0),
+    ],
+)
+def test_how_many_folds_are_left_out(n_table, n_fold, n_rare, n_judged):
+    groups = np.repeat(np.arange(n_table), 2)
+    of_group = np.zeros(n_table, int)
+    of_group[: 5 * n_fold].reshape(5, n_fold)[:, :n_rare] = 1
+    problem = Problem(np.zeros((len(groups), 1)), of_group[groups], Groups(groups), 2)
+    tests = [np.flatnonzero(groups // n_fold == number) for number in range(5)]
+    race = SimpleNamespace(kind=AutoGroupClassifier("presence")._resolve_kind())
+    fits = last_fits.LastFits(race, None, None, None)
+    assert fits._n_judged(problem, tests) == n_judged
 
 
 def test_what_is_late_stays_as_it_was(data, monkeypatch):

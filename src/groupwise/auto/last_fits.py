@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from groupwise.auto.choice import Choice, choose, choose_among, keep_members
 from groupwise.auto.ensemble import Answer
 from groupwise.auto.entries import Entry
 from groupwise.auto.members import FoldAnswer, Member
-from groupwise.auto.problem import Split
+from groupwise.auto.problem import Problem, Split
 from groupwise.auto.race import Race
 from groupwise.auto.runner import Runner
 from groupwise.auto.sampling import Sampler
@@ -22,14 +22,41 @@ from groupwise.auto.workers import Workers
 __all__ = ["LastFits"]
 
 _SMALLEST_STEP, _LARGEST_STEP = 1.5, 10.0  # times as many rows
-# So many groups of the sample, or that part of the table if it is more, are asked about once more.
-_LEAST_JUDGED, _JUDGED_SHARE = 200, 0.05
+# So many groups, and of each class, are asked about once more, or, if it is more, the first part of
+# the table's rows; none, if it is more than the second.
+_LEAST_JUDGED, _LEAST_OF_CLASS = 200, 10
+_JUDGED_SHARE, _MOST_JUDGED = 0.05, 0.2
 
 logger = logging.getLogger("groupwise.auto")
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows of the table that are left out of fits to more rows, to be asked about.
+
+    Attributes
+    ----------
+    tests : list of ndarray
+        Those that were held out in the first folds of the sample, fold by fold.
+    rows : ndarray
+        The same, one fold after another.
+    near : ndarray of shape (n_rows,)
+        Whether a row of the table is one of their groups', or of what no fold divides.
+    """
+
+    tests: list[NDArray[np.intp]]
+    rows: NDArray[np.intp]
+    near: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, problem: Problem, tests: list[NDArray[np.intp]]) -> "LeftOut":
+        rows = np.concatenate(tests) if tests else np.empty(0, np.intp)
+        whole = problem.groups.codes if problem.keep_whole is None else problem.keep_whole
+        return cls(tests, rows, np.isin(whole, np.unique(whole[rows])))
+
+
 class LastFits:
-    """Fits the members that were chosen.
+    """Fits the members that are chosen.
 
     Parameters
     ----------
@@ -78,60 +105,82 @@ class LastFits:
         splits : sequence of (train, test)
             The folds of the sample.
         """
-        assert isinstance(self._runner, Workers)  # only a limit makes it a sample
         self._budget.keep_for_choice(self._seconds_to_choose)
-        problem, members = sampler.problem, list(members)
-        entries, again = choice.entries, list(choice.entries)
-        tests = [rows[test] for _, test in splits[: self._n_judged(choice, splits, problem.n_rows)]]
-        judged = np.concatenate(tests) if tests else np.empty(0, np.intp)
-        whole = problem.groups.codes if problem.keep_whole is None else problem.keep_whole
-        is_judged = np.isin(whole, np.unique(whole[judged]))
-        most = problem.n_rows - int(is_judged.sum())
+        tests = [rows[test] for _, test in splits[: choice.n_folds]]
+        n_judged = self._n_judged(sampler.problem, tests)
+        left_out = LeftOut.of(sampler.problem, tests[:n_judged])
+        members, entries = list(members), list(choice.entries)
         n_fitted = len(rows)
-        while True:
-            times = self._budget.times_affordable(self._seconds)
-            if min(times, most / n_fitted) > _SMALLEST_STEP * _LARGEST_STEP:
-                times = _LARGEST_STEP
-            train = sampler.rows(min(times * n_fitted, problem.n_rows))
-            train = train[~is_judged[train]]
-            if len(train) < _SMALLEST_STEP * n_fitted:
-                break
-            started = time.monotonic()
-            both = np.union1d(train, judged)
-            tables = sampler.tables(both)
-            split = np.searchsorted(both, train), np.searchsorted(both, judged)
-            tables = tables.with_splits([split] if tests else [])
-            found = self._runner.fit_and_ask(tables, entries)
-            self._seconds = time.monotonic() - started
-            n_fitted = len(train)
-            for place, new in enumerate(found):
-                if new is not None:
-                    members[place], answer = new
-                    folds = _by_fold(answer, [problem.groups.codes[test] for test in tests])
-                    again[place] = Entry(entries[place].candidate, folds)
-            n_new = sum(new is not None for new in found)
-            told = n_new, len(found), f"{n_fitted:,}", f"{problem.n_rows:,}"
+        while (train := self._next_rows(sampler, left_out, n_fitted)) is not None:
+            found, n_fitted = self._step(sampler, left_out, train, choice.entries), len(train)
+            new = {place: both for place, both in enumerate(found) if both is not None}
+            for place, (member, folds) in new.items():
+                members[place] = member
+                entries[place] = Entry(choice.entries[place].candidate, folds)
+            told = len(new), len(found), f"{n_fitted:,}", f"{sampler.problem.n_rows:,}"
             logger.info("%d of %d members fitted again, to %s of %s rows", *told)
-            if n_new < len(found):
+            if len(new) < len(found):
                 break
-        if not tests or n_fitted == len(rows):
+        if n_fitted == len(rows) or not n_judged:
             return choice, members
-        luck = 1.0 + len(judged) / n_fitted
-        race = self._race
-        choice = choose_among(race.kind, race, self._whole, again, len(tests), luck=luck)
-        chosen = choice.ensemble.chosen
-        choice = replace(choice, entries=[entries[place] for place in chosen])
-        return choice, [members[place] for place in chosen]
+        luck = 1.0 + len(left_out.rows) / n_fitted
+        again = choose_among(self._race.kind, self._race, self._whole, entries, n_judged, luck=luck)
+        chosen = again.ensemble.chosen
+        again = replace(again, entries=[choice.entries[place] for place in chosen])
+        return again, [members[place] for place in chosen]
 
-    def _n_judged(self, choice: Choice, splits: Sequence[Split], n_rows: int) -> int:
+    def _n_judged(self, problem: Problem, tests: Sequence[NDArray[np.intp]]) -> int:
         """How many folds to leave out; none, where that would be too few groups to go by."""
-        n_tested = np.cumsum([len(test) for _, test in splits[: choice.n_folds]])
-        folds = range(1, choice.n_folds + 1)
-        n_groups = [len(self._race.held_out.names(number)) for number in folds]
-        enough = int(np.searchsorted(n_groups, _LEAST_JUDGED)) + 1
-        if enough > choice.n_folds:
+        enough = [
+            number
+            for number in range(1, len(tests) + 1)
+            if self._are_enough(problem, np.concatenate(tests[:number]))
+        ]
+        share = np.cumsum([len(test) for test in tests]) / problem.n_rows
+        if not enough or share[enough[0] - 1] > _MOST_JUDGED:
             return 0
-        return max(enough, int(np.searchsorted(n_tested, _JUDGED_SHARE * n_rows, side="right")))
+        return max(enough[0], int(np.searchsorted(share, _JUDGED_SHARE, side="right")))
+
+    def _are_enough(self, problem: Problem, rows: NDArray[np.intp]) -> bool:
+        """Whether these rows are of enough groups, and of enough of each class."""
+        codes, n_groups = problem.groups.codes[rows], problem.groups.n_groups
+        if len(np.unique(codes)) < _LEAST_JUDGED:
+            return False
+        of_rows = self._race.kind.classes_row(problem)
+        if of_rows is None:
+            return True
+        names, classes = np.unique(of_rows, return_inverse=True)
+        of_groups = np.unique(classes[rows] * n_groups + codes) // n_groups
+        return bool(np.bincount(of_groups, minlength=len(names)).min() >= _LEAST_OF_CLASS)
+
+    def _next_rows(
+        self, sampler: Sampler, left_out: LeftOut, n_fitted: int
+    ) -> NDArray[np.intp] | None:
+        """As many as can be afforded, or a step towards them; ``None``: hardly more than now."""
+        times = self._budget.times_affordable(self._seconds)
+        if min(times, sampler.problem.n_rows / n_fitted) > _SMALLEST_STEP * _LARGEST_STEP:
+            times = _LARGEST_STEP
+        rows = sampler.rows(times * n_fitted)
+        rows = rows[~left_out.near[rows]]
+        return rows if len(rows) >= _SMALLEST_STEP * n_fitted else None
+
+    def _step(
+        self,
+        sampler: Sampler,
+        left_out: LeftOut,
+        train: NDArray[np.intp],
+        entries: Sequence[Entry],
+    ) -> list[tuple[Member, dict[int, FoldAnswer]] | None]:
+        """Fit to these rows and ask about those left out; ``None`` for what was late."""
+        assert isinstance(self._runner, Workers)  # only a limit makes it a sample
+        started = time.monotonic()
+        both = np.union1d(train, left_out.rows)
+        split = np.searchsorted(both, train), np.searchsorted(both, left_out.rows)
+        tables = sampler.tables(both).with_splits([split] if left_out.tests else [])
+        found = self._runner.fit_and_ask(tables, entries)
+        self._seconds = time.monotonic() - started
+        codes = [sampler.problem.groups.codes[test] for test in left_out.tests]
+        return [None if new is None else (new[0], _by_fold(new[1], codes)) for new in found]
 
 
 def _by_fold(answer: Answer, codes: Sequence[NDArray[np.intp]]) -> dict[int, FoldAnswer]:
