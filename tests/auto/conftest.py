@@ -3,6 +3,7 @@ import pytest
 
 from groupwise.auto import base
 from groupwise.auto.candidates import Candidate
+from groupwise.datasets import make_sessions
 from groupwise.methods import Method
 
 NAIVE = "groupwise.majority:NaiveGroupClassifier"
@@ -44,6 +45,15 @@ def cheap(kind):
     ]
     candidates = [Candidate(method, is_baseline=place == 0) for place, method in enumerate(methods)]
     return [candidates[:1], candidates[1:]], {"slow": "slow"}
+
+
+@pytest.fixture(scope="session")
+def data():
+    """56 sessions of five rows."""
+    rng = np.random.RandomState(3)
+    y_row = rng.randint(2, size=300)
+    X = rng.normal(size=(300, 4)) + 0.8 * y_row[:, None]
+    return make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=3)
 
 
 @pytest.fixture

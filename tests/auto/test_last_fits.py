@@ -11,18 +11,9 @@ from groupwise.auto.ensemble import Truth
 from groupwise.auto.last_fits import _by_fold
 from groupwise.auto.members import Trainer, one_thread
 from groupwise.auto.problem import Problem, in_canonical_order
-from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 
 N_GROUPS = 56
-
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.RandomState(3)
-    y_row = rng.randint(2, size=300)
-    X = rng.normal(size=(300, 4)) + 0.8 * y_row[:, None]
-    return make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=3)
 
 
 @pytest.fixture(autouse=True)

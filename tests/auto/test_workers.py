@@ -52,14 +52,6 @@ class Refuser(NaiveGroupClassifier):
 """
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.RandomState(3)
-    y_row = rng.randint(2, size=300)
-    X = rng.normal(size=(300, 4)) + 0.8 * y_row[:, None]
-    return make_sessions(X, y_row, size=5, n_other=(0, 2), random_state=3)
-
-
 @pytest.fixture
 def troublemakers(tmp_path, monkeypatch):
     (tmp_path / "troublemakers.py").write_text(SLEEPER)
