@@ -77,6 +77,36 @@ def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
         assert 40 not in taken.names
 
 
+def test_of_huge_groups_a_sample_has_two_of_each_class():
+    """However few rows it is to have: with one class nothing can be fitted."""
+    groups = Groups(np.repeat(np.arange(20), 500))
+    for seed in range(10):
+        y = np.random.RandomState(seed).permutation(np.arange(20) % 3)
+        problem = Problem(np.zeros((10_000, 1)), y[groups.codes], groups, 3)
+        few = sample(Labels("majority"), problem, 1000)
+        assert np.bincount(few.y).tolist() == [1000, 1000, 1000]
+
+
+def test_huge_groups_are_timed_once(monkeypatch):
+    """Two samples that are the same do not say how time grows, whatever else the clock says."""
+    groups = np.repeat(np.arange(20), 5000)
+    problem = Problem(np.zeros((100_000, 1)), groups % 2, Groups(groups), 2)
+    clock, seconds = [0.0], iter([20.0, 20.0, 21.0])
+
+    class Timed:
+        def __init__(self, kind, problem, seed):
+            assert problem.n_rows == 20_000
+
+        def fit(self, candidate):
+            clock[0] += next(seconds)
+
+    monkeypatch.setattr(sampling, "Trainer", Timed)
+    monkeypatch.setattr(sampling.time, "perf_counter", lambda: clock[0])
+    taken = affordable(problem, stopped(300.0), cheap("majority")[0][0][:1])
+    assert taken.groups.n_groups == 16  # of 80 s, a second per thousand rows
+    assert next(seconds) == 20.0
+
+
 def test_a_sample_misses_no_class_and_no_event():
     groups = Groups(np.repeat(np.arange(5000), 2))
     rare = np.repeat(np.isin(np.arange(5000), (7, 1234, 4000)), 2)

@@ -66,16 +66,20 @@ class Sampler:
         if n_rows >= self.problem.n_rows:
             return np.arange(self.problem.n_rows)
         order = np.argsort(self._sizes > n_rows / _HUGE, kind="stable")
-        needed = np.zeros(len(order), bool)
+        turn = np.full(len(order), 2)
         for has_class in self._classes:
-            needed |= has_class[order] & (np.cumsum(has_class[order]) <= _LEAST_OF_CLASS)
+            number = np.where(has_class[order], np.cumsum(has_class[order]), np.inf)
+            turn[number <= _LEAST_OF_CLASS] = np.minimum(turn[number <= _LEAST_OF_CLASS], 1)
+            turn[number <= 2] = 0  # to learn from one and be judged on the other
         if not self._counts.all():
             sizes = np.where(self._counts, self._sizes, 0)[order]
-            needed |= self._counts[order] & (np.cumsum(sizes) <= n_rows / 2)
-        order = order[np.argsort(~needed, kind="stable")]
+            half = self._counts[order] & (np.cumsum(sizes) <= n_rows / 2)
+            turn[half] = np.minimum(turn[half], 1)
+        n_least = max(2, int((turn == 0).sum()))  # whatever their size
+        order = order[np.argsort(turn, kind="stable")]
         n_within = int(np.searchsorted(np.cumsum(self._sizes[order]), n_rows, side="right"))
         taken = np.zeros(len(order), bool)
-        taken[self._drawn[order[: max(n_within, 2)]]] = True
+        taken[self._drawn[order[: max(n_within, n_least)]]] = True
         return np.flatnonzero(taken[self.problem.groups.codes])
 
     def rows_of_groups(self, n_groups: int) -> float:
@@ -118,9 +122,10 @@ def affordable_rows(
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
         return np.inf
     n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
+    small, larger = sampler.rows(_LEAST_SAMPLE), sampler.rows(4 * _LEAST_SAMPLE)
     times, sizes = [], []  # of one fold
-    for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
-        rows = sampler.rows(size)
+    # the first loads what it needs; of huge groups the two may be the same
+    for rows in (small, small, larger) if len(larger) > len(small) else (small,):
         with one_thread():
             started = time.perf_counter()
             Trainer(kind, problem.take(rows), seed).fit(tier[-1])
@@ -130,8 +135,10 @@ def affordable_rows(
             prepared = time.perf_counter()
         times.append(n_fits * (fitted - started) + (prepared - fitted))
         sizes.append(len(rows))
-    per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
-    fixed = max(times[1] - per_row * sizes[1], 0.0)
+    per_row, fixed = times[-1] / sizes[-1], 0.0
+    if len(times) > 1:
+        per_row = max((times[2] - times[1]) / (sizes[2] - sizes[1]), per_row / 4)
+        fixed = max(times[1] - per_row * sizes[1], 0.0)
 
     def n_rows_in(seconds: float) -> float:
         return (seconds - fixed) / per_row
