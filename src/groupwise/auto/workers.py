@@ -158,6 +158,7 @@ class Workers:
         """Run a baseline here as long as no process has begun one: a start takes seconds.
 
         One that takes longer is the last, as processes that are ready meanwhile wait for its end.
+        Against the clock it is one, the cheapest, as nobody can end what runs here.
         """
         if any(process.doing is not None for process in self._processes):
             self._in_process.close()
@@ -165,7 +166,7 @@ class Workers:
         first = waiting[0] if waiting else None
         if first is None or not (first.is_asked and first.entry.candidate.is_baseline):
             return False
-        if self._last_in_process > _SHORT:
+        if self._last_in_process > (0.0 if self._budget.is_limited else _SHORT):
             return False
         started = time.process_time()  # other work makes a start as slow
         self._in_process.run([waiting.pop(0)])
