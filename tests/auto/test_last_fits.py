@@ -100,6 +100,14 @@ def test_the_estimate_is_of_the_members_that_there_are(data, monkeypatch, with_u
     assert set(model.leaderboard_.query("state == 'chosen'")["method"]) == set(methods)
 
 
+def test_of_few_users_nobody_is_left_out(data, monkeypatch):
+    """However many groups they have."""
+    monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
+    model = fit(data, np.asarray(data.groups) // 14, time_limit=60.0)
+    assert model.n_groups_used_ < N_GROUPS / 3
+    assert {member.n_groups for member in model.members_} == {N_GROUPS}
+
+
 def test_what_is_late_stays_as_it_was(data, monkeypatch):
     ask = workers.Workers.fit_and_ask
     late = [None, None]

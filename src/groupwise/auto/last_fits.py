@@ -127,8 +127,10 @@ class LastFits:
         """How many folds to leave out; none, where that would be too few groups to go by."""
         n_tested = np.cumsum([len(test) for _, test in splits[: choice.n_folds]])
         folds = range(1, choice.n_folds + 1)
-        n_groups = [len(self._race.held_out.names(number)) for number in folds]
-        enough = int(np.searchsorted(n_groups, _LEAST_JUDGED)) + 1
+        names = [self._race.held_out.names(number) for number in folds]
+        if self._whole is not None:  # groups of one user say less than as many of several
+            names = [np.unique([self._whole[name] for name in some]) for some in names]
+        enough = int(np.searchsorted([len(some) for some in names], _LEAST_JUDGED)) + 1
         if enough > choice.n_folds:
             return 0
         return max(enough, int(np.searchsorted(n_tested, _JUDGED_SHARE * n_rows, side="right")))
