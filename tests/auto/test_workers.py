@@ -249,9 +249,9 @@ def test_members_that_are_not_fitted_in_time_are_left_out(data, left, seconds, f
     assert all(m is None or m.name == name for m, name in zip(members, names, strict=True))
 
 
-@pytest.mark.parametrize(("limit", "n_helped"), [(None, 3), (60.0, 1)])
+@pytest.mark.parametrize(("limit", "n_helped"), [(None, 3), (60.0, 2)])
 def test_what_cannot_be_ended_is_short(data, limit, n_helped):
-    """Where no process is ready this one helps; with a limit with the cheapest alone."""
+    """Where no process is ready this one helps; with a limit with the cheapest two."""
     kind = Labels("majority")
     problem = Problem(data.X, data.y, Groups(data.groups), 2)
     candidates = [replace(c, is_baseline=True) for tier in cheap("majority")[0] for c in tier]

@@ -20,6 +20,7 @@ __all__ = ["Sampler", "affordable_rows"]
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
 _LEAST_OF_CLASS = 10  # groups of each class, if there are as many
+_LEAST_GROUPS = 5  # so many, or groups of so many users, whatever their size: folds need them
 _HUGE = 10  # a group of more than this part of a sample's rows is taken last
 
 logger = logging.getLogger("groupwise.auto")
@@ -45,6 +46,8 @@ class Sampler:
         self.problem = problem = self._whole.problem
         self._drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
         self._sizes = problem.groups.sizes[self._drawn]
+        whole = problem.groups.codes if problem.keep_whole is None else problem.keep_whole
+        self._users = whole[problem.groups.first_rows][self._drawn]
         counted, classes = kind.counted_rows(problem), kind.classes_row(problem)
         self._counts = self._has(counted)
         self._classes = []
@@ -70,12 +73,15 @@ class Sampler:
         for has_class in self._classes:
             number = np.where(has_class[order], np.cumsum(has_class[order]), np.inf)
             turn[number <= _LEAST_OF_CLASS] = np.minimum(turn[number <= _LEAST_OF_CLASS], 1)
-            turn[number <= 2] = 0  # to learn from one and be judged on the other
+            turn[number <= 2] = 0  # whatever their size: one to learn from, one to be judged on
         if not self._counts.all():
             sizes = np.where(self._counts, self._sizes, 0)[order]
             half = self._counts[order] & (np.cumsum(sizes) <= n_rows / 2)
             turn[half] = np.minimum(turn[half], 1)
-        n_least = max(2, int((turn == 0).sum()))  # whatever their size
+        counted = np.flatnonzero(self._counts[order])
+        _, first_of_user = np.unique(self._users[order[counted]], return_index=True)
+        turn[counted[np.sort(first_of_user)[:_LEAST_GROUPS]]] = 0
+        n_least = int((turn == 0).sum())
         order = order[np.argsort(turn, kind="stable")]
         n_within = int(np.searchsorted(np.cumsum(self._sizes[order]), n_rows, side="right"))
         taken = np.zeros(len(order), bool)
