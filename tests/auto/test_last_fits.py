@@ -118,6 +118,14 @@ def test_how_many_folds_are_left_out(n_table, n_fold, n_rare, n_judged):
     assert fits._n_judged(problem, tests) == n_judged
 
 
+def test_of_few_users_nobody_is_left_out(data, monkeypatch):
+    """However many groups they have."""
+    monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
+    model = fit(data, np.asarray(data.groups) // 14, time_limit=60.0)
+    assert model.n_groups_used_ < N_GROUPS / 3
+    assert {member.n_groups for member in model.members_} == {N_GROUPS}
+
+
 def test_what_is_late_stays_as_it_was(data, monkeypatch):
     ask = workers.Workers.fit_and_ask
     late = [None, None]

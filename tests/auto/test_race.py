@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from groupwise.auto import choice as choice_module
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
-from groupwise.auto.choice import choose
+from groupwise.auto.choice import choose, cross_fitted_answer
 from groupwise.auto.entries import Certainty, Entry
 from groupwise.auto.held_out import HeldOut
 from groupwise.auto.kinds import Labels
@@ -198,6 +199,21 @@ def test_one_fold_is_judged_by_halves(problem):
     race, _ = race_of(problem, [[of(3.0), of(0.0)]], n_tasks=2)
     choice = choose(KIND, race)
     assert choice.n_folds == 1 and choice.estimate.low < choice.estimate.score
+
+
+def test_no_user_is_in_both_halves(problem, monkeypatch):
+    race, _ = race_of(problem, [[of(3.0), of(0.0)]], n_tasks=2)
+    names, found = race.held_out.names(1), []
+
+    def fold_of(kind, answers, truth, methods):
+        found.append(truth.fold_group)
+        return cross_fitted_answer(kind, answers, truth, methods)
+
+    monkeypatch.setattr(choice_module, "cross_fitted_answer", fold_of)
+    choose(KIND, race, {name: name // 10 for name in names.tolist()})
+    halves = {(name // 10, half) for name, half in zip(names, found[0], strict=True)}
+    assert len(halves) == len(np.unique(names // 10)) > 2
+    assert {half for _, half in halves} == {0, 1}
 
 
 def test_every_group_has_to_be_held_out_once(problem):

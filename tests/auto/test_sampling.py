@@ -7,9 +7,10 @@ import pytest
 
 from groupwise.auto import sampling
 from groupwise.auto.budget import Budget
-from groupwise.auto.kinds import Labels, Numbers, Times, Transferred
+from groupwise.auto.kinds import Labels, Measured, Numbers, Times, Transferred
 from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
+from groupwise.metrics import get_measure
 from tests.auto.conftest import cheap
 
 
@@ -75,6 +76,50 @@ def test_a_huge_group_does_not_stand_for_the_others(cheap_candidates):
         taken = affordable(problem, stopped(1e-6), cheap("majority")[0][0], seed=seed).groups
         assert taken.n_groups == 16  # of 60 rows each in a thousand
         assert 40 not in taken.names
+
+
+def test_of_huge_groups_a_sample_has_two_of_each_class():
+    """However few rows it is to have: with one class nothing can be fitted."""
+    groups = Groups(np.repeat(np.arange(20), 500))
+    for seed in range(10):
+        y = np.random.RandomState(seed).permutation(np.arange(20) % 3)
+        problem = Problem(np.zeros((10_000, 1)), y[groups.codes], groups, 3)
+        few = sample(Labels("majority"), problem, 1000)
+        assert np.bincount(few.y).min() >= 1000
+        assert few.n_rows <= 5500
+
+
+def test_a_sample_has_groups_of_several_users():
+    """One user may have nearly all groups; methods that fold the sample once more need some."""
+    groups = Groups(np.repeat(np.arange(4000), 3))
+    users = np.where(np.arange(4000) < 3996, 0, np.arange(4000))[groups.codes]
+    for keep_whole, names in ((users, {3996, 3997, 3998, 3999}), (None, set())):
+        problem = Problem(np.zeros((12_000, 1)), groups.codes % 2, groups, 2, keep_whole=keep_whole)
+        assert names <= set(sample(Labels("majority"), problem, 300).groups.names.tolist())
+    huge = Problem(
+        np.zeros((12_000, 1)), np.arange(12_000) % 2, Groups(np.arange(12_000) // 600), 2
+    )
+    assert sample(Measured(get_measure("f1")), huge, 100).groups.n_groups == 5
+
+
+def test_huge_groups_are_timed_once(monkeypatch):
+    """Two samples that are the same do not say how time grows, whatever else the clock says."""
+    groups = np.repeat(np.arange(20), 5000)
+    problem = Problem(np.zeros((100_000, 1)), groups % 2, Groups(groups), 2)
+    clock, noise, timed = [0.0], iter([0.0, 0.0, 1.0]), []
+
+    class Timed:
+        def __init__(self, kind, problem, seed):
+            timed.append(problem.n_rows)
+
+        def fit(self, candidate):
+            clock[0] += timed[-1] / 1000 + next(noise)
+
+    monkeypatch.setattr(sampling, "Trainer", Timed)
+    monkeypatch.setattr(sampling.time, "perf_counter", lambda: clock[0])
+    taken = affordable(problem, stopped(300.0), cheap("majority")[0][0][:1])
+    assert len(timed) == 1 and timed[0] < 50_000
+    assert taken.groups.n_groups == 16  # of 80 s, a second per thousand rows
 
 
 def test_a_sample_misses_no_class_and_no_event():

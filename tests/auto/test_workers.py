@@ -241,6 +241,23 @@ def test_members_that_are_not_fitted_in_time_are_left_out(data, left, seconds, f
     assert all(m is None or m.name == name for m, name in zip(members, names, strict=True))
 
 
+@pytest.mark.parametrize(("limit", "n_helped"), [(None, 3), (60.0, 2)])
+def test_what_cannot_be_ended_is_short(data, limit, n_helped):
+    """Where no process is ready this one helps; with a limit with the cheapest two."""
+    kind = Labels("majority")
+    problem = Problem(data.X, data.y, Groups(data.groups), 2)
+    candidates = [replace(c, is_baseline=True) for tier in cheap("majority")[0] for c in tier]
+    waiting = [Task(Entry(candidate), 0) for candidate in candidates]
+    with fold_tables(problem, kind.splits(problem, 2, 0)) as tables:
+        runner = workers.Workers(kind, tables, 0, None, Budget(limit, n_jobs=2))
+        try:
+            helped = [runner._help_at_the_start(waiting) for _ in range(4)]
+        finally:
+            runner.close()
+    assert sum(helped) == n_helped
+    assert len(waiting) == 3 - n_helped
+
+
 def test_who_gets_which_task(data):
     """Each keeps its fold and what it has fitted, and helps with another's fold at last."""
     first, second, third = (c for tier in cheap("majority")[0] for c in tier)

@@ -155,8 +155,10 @@ def choose_among(
     as it does where folds learn from each other.
     """
     truth = race.held_out.truth(n_folds)
+    names = race.held_out.names(n_folds)
+    users = names if whole is None else np.array([whole[name] for name in names])
     if n_folds == 1:  # its groups were all held out: halves of them learn and judge
-        truth = replace(truth, fold_group=np.arange(truth.groups.n_groups) % 2)
+        truth = replace(truth, fold_group=np.unique(users, return_inverse=True)[1] % 2)
     answers = [race.held_out.answer(entry, n_folds) for entry in usable]
     methods = [entry.candidate.method.name for entry in usable]
     ensemble = kind.fit_ensemble(answers, truth, methods)
@@ -164,8 +166,7 @@ def choose_among(
     score, weights = kind.score(answer, truth), _weights(kind, truth)
     inflation = _training_luck(n_folds, race.n_folds) if luck is None else luck
     if whole is not None:
-        users = [whole[name] for name in race.held_out.names(n_folds)]
-        inflation *= design_effect(score, np.array(users), weights)
+        inflation *= design_effect(score, users, weights)
     estimate = Estimate(*mean_interval(score, weights, inflation=inflation))
     chosen = [usable[place] for place in ensemble.chosen]
     return Choice(ensemble, chosen, estimate, answer, n_folds)

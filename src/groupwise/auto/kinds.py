@@ -252,7 +252,7 @@ class Transferred(Kind):
             if inside is None
             else inside.splits(_with_two_of_each(target), cv, seed)
         )
-        whole = problem.groups.codes if problem.keep_whole is None else problem.keep_whole
+        whole = problem.undivided
         splits = []
         for _, test in folds:
             tested = np.unique(whole[rows[test]])

@@ -51,7 +51,7 @@ class LeftOut:
     @classmethod
     def of(cls, problem: Problem, tests: list[NDArray[np.intp]]) -> "LeftOut":
         rows = np.concatenate(tests) if tests else np.empty(0, np.intp)
-        whole = problem.groups.codes if problem.keep_whole is None else problem.keep_whole
+        whole = problem.undivided
         return cls(tests, rows, np.isin(whole, np.unique(whole[rows])))
 
 
@@ -142,16 +142,17 @@ class LastFits:
         return max(enough[0], int(np.searchsorted(share, _JUDGED_SHARE, side="right")))
 
     def _are_enough(self, problem: Problem, rows: NDArray[np.intp]) -> bool:
-        """Whether these rows are of enough groups, and of enough of each class."""
-        codes, n_groups = problem.groups.codes[rows], problem.groups.n_groups
-        if len(np.unique(codes)) < _LEAST_JUDGED:
+        """Whether these rows are of enough groups or users, and of enough of each class."""
+        users = np.unique(problem.undivided, return_inverse=True)[1]
+        if len(np.unique(users[rows])) < _LEAST_JUDGED:
             return False
         of_rows = self._race.kind.classes_row(problem)
         if of_rows is None:
             return True
         names, classes = np.unique(of_rows, return_inverse=True)
-        of_groups = np.unique(classes[rows] * n_groups + codes) // n_groups
-        return bool(np.bincount(of_groups, minlength=len(names)).min() >= _LEAST_OF_CLASS)
+        both = np.unique(classes[rows] * problem.n_rows + users[rows])
+        of_class = np.bincount(both // problem.n_rows, minlength=len(names))
+        return bool(of_class.min() >= _LEAST_OF_CLASS)
 
     def _next_rows(
         self, sampler: Sampler, left_out: LeftOut, n_fitted: int

@@ -60,6 +60,11 @@ class Problem:
         """Columns of ``X`` that are no categories."""
         return tuple(c for c in range(self.X.shape[1]) if c not in self.categories)
 
+    @property
+    def undivided(self) -> NDArray[np.intp]:
+        """What no fold divides: the coarser ids of the rows, or their groups."""
+        return self.groups.codes if self.keep_whole is None else self.keep_whole
+
     def whole_of_groups(self) -> dict[int, int] | None:
         """The coarser id of each group by its name, where there are such."""
         if self.keep_whole is None:

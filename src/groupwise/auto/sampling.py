@@ -20,6 +20,7 @@ __all__ = ["Sampler", "affordable_rows"]
 _LEAST_SAMPLE = 1000  # rows that are always affordable, and that a fit is timed on first
 _ENOUGH_GROUPS = 1000  # so many are not thinned out for the sake of more folds
 _LEAST_OF_CLASS = 10  # groups of each class, if there are as many
+_LEAST_GROUPS = 5  # so many, or groups of so many users, whatever their size: folds need them
 _HUGE = 10  # a group of more than this part of a sample's rows is taken last
 
 logger = logging.getLogger("groupwise.auto")
@@ -45,6 +46,7 @@ class Sampler:
         self.problem = problem = self._whole.problem
         self._drawn = np.random.RandomState(seed).permutation(problem.groups.n_groups)
         self._sizes = problem.groups.sizes[self._drawn]
+        self._users = problem.undivided[problem.groups.first_rows][self._drawn]
         counted, classes = kind.counted_rows(problem), kind.classes_row(problem)
         self._counts = self._has(counted)
         self._classes = []
@@ -66,17 +68,30 @@ class Sampler:
         if n_rows >= self.problem.n_rows:
             return np.arange(self.problem.n_rows)
         order = np.argsort(self._sizes > n_rows / _HUGE, kind="stable")
-        needed = np.zeros(len(order), bool)
-        for has_class in self._classes:
-            needed |= has_class[order] & (np.cumsum(has_class[order]) <= _LEAST_OF_CLASS)
-        if not self._counts.all():
-            sizes = np.where(self._counts, self._sizes, 0)[order]
-            needed |= self._counts[order] & (np.cumsum(sizes) <= n_rows / 2)
-        order = order[np.argsort(~needed, kind="stable")]
+        needed, wanted = self._needed_and_wanted(order, n_rows)
+        order = order[np.argsort(np.where(needed, 0, np.where(wanted, 1, 2)), kind="stable")]
         n_within = int(np.searchsorted(np.cumsum(self._sizes[order]), n_rows, side="right"))
         taken = np.zeros(len(order), bool)
-        taken[self._drawn[order[: max(n_within, 2)]]] = True
+        taken[self._drawn[order[: max(n_within, int(needed.sum()))]]] = True
         return np.flatnonzero(taken[self.problem.groups.codes])
+
+    def _needed_and_wanted(
+        self, order: NDArray[np.intp], n_rows: float
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which groups to take whatever their size, as folds need them, and which before others."""
+        needed, wanted = np.zeros((2, len(order)), bool)
+        for has_class in self._classes:
+            has = has_class[order]
+            number = np.cumsum(has)
+            needed |= has & (number <= 2)  # one to learn from, one to be judged on
+            wanted |= has & (number <= _LEAST_OF_CLASS)
+        counted = np.flatnonzero(self._counts[order])
+        _, first_of_user = np.unique(self._users[order[counted]], return_index=True)
+        needed[counted[np.sort(first_of_user)[:_LEAST_GROUPS]]] = True
+        if not self._counts.all():
+            sizes = np.where(self._counts, self._sizes, 0)[order]
+            wanted |= self._counts[order] & (np.cumsum(sizes) <= n_rows / 2)
+        return needed, wanted
 
     def rows_of_groups(self, n_groups: int) -> float:
         """How many rows so many groups have."""
@@ -118,9 +133,10 @@ def affordable_rows(
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
         return np.inf
     n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
+    small, larger = sampler.rows(_LEAST_SAMPLE), sampler.rows(4 * _LEAST_SAMPLE)
     times, sizes = [], []  # of one fold
-    for size in (_LEAST_SAMPLE, _LEAST_SAMPLE, 4 * _LEAST_SAMPLE):  # the first loads what it needs
-        rows = sampler.rows(size)
+    # the first loads what it needs; of huge groups the two may be the same
+    for rows in (small, small, larger) if len(larger) > len(small) else (small,):
         with one_thread():
             started = time.perf_counter()
             Trainer(kind, problem.take(rows), seed).fit(tier[-1])
@@ -130,8 +146,10 @@ def affordable_rows(
             prepared = time.perf_counter()
         times.append(n_fits * (fitted - started) + (prepared - fitted))
         sizes.append(len(rows))
-    per_row = max((times[2] - times[1]) / max(sizes[2] - sizes[1], 1), times[2] / sizes[2] / 4)
-    fixed = max(times[1] - per_row * sizes[1], 0.0)
+    per_row, fixed = times[-1] / sizes[-1], 0.0
+    if len(times) > 1:
+        per_row = max((times[2] - times[1]) / (sizes[2] - sizes[1]), per_row / 4)
+        fixed = max(times[1] - per_row * sizes[1], 0.0)
 
     def n_rows_in(seconds: float) -> float:
         return (seconds - fixed) / per_row

@@ -25,6 +25,7 @@ from groupwise.auto.store import Store
 __all__ = ["Workers"]
 
 _LOOK = 0.01  # seconds between looks at the processes
+_HELPED = 2  # so many baselines, against the clock: who comes later may be a forest
 _SHORT = 1.0  # CPU seconds of a fit that takes no longer than the start of a process
 
 
@@ -64,6 +65,7 @@ class Workers:
         self._processes: list[Process] = []
         self._given_up: dict[Path, str] = {}  # what was to be left, and why it was not
         self._last_in_process = 0.0  # CPU seconds of the last fit in this process
+        self._n_in_process = 0
         self._most_bytes = 0.8 * psutil.virtual_memory().available / budget.n_jobs
 
     def close(self) -> None:
@@ -158,6 +160,7 @@ class Workers:
         """Run a baseline here as long as no process has begun one: a start takes seconds.
 
         One that takes longer is the last, as processes that are ready meanwhile wait for its end.
+        Against the clock only the cheapest are run, as nobody can end what runs here.
         """
         if any(process.doing is not None for process in self._processes):
             self._in_process.close()
@@ -165,11 +168,13 @@ class Workers:
         first = waiting[0] if waiting else None
         if first is None or not (first.is_asked and first.entry.candidate.is_baseline):
             return False
-        if self._last_in_process > _SHORT:
+        is_late = self._budget.is_limited and self._n_in_process == _HELPED
+        if self._last_in_process > _SHORT or is_late:
             return False
         started = time.process_time()  # other work makes a start as slow
         self._in_process.run([waiting.pop(0)])
         self._last_in_process = time.process_time() - started
+        self._n_in_process += 1
         return True
 
     def _enough_for(self, waiting: Sequence[Any]) -> list[Process]:
