@@ -36,12 +36,15 @@ def members(y, strengths, seed=0):
     return [{"proba_group": two_columns(1 / (1 + np.exp(-score)))} for score in scores]
 
 
-def test_the_five_best_are_chosen_and_of_each_method_one():
-    y = np.random.RandomState(0).randint(2, size=200)
-    answers = members(y, [0.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 2.9])
-    found = GroupAverage.fit(answers, truth_of(y), list("abcdefgb"))
-    assert sorted(found.chosen) == [1, 2, 3, 4, 5] or sorted(found.chosen) == [2, 3, 4, 5, 7]
-    assert len(found.scalings) == 5
+@pytest.mark.parametrize(("n_groups", "n_best"), [(59, 10), (60, 8), (999, 8), (1000, 5)])
+def test_the_best_are_chosen_and_of_each_method_one(n_groups, n_best):
+    y = np.random.RandomState(0).randint(2, size=n_groups)
+    strengths = [0.0, 5.0, 4.0, 3.2, 2.5, 2.0, 1.5, 1.0, 0.6, 0.2, 4.5]
+    found = GroupAverage.fit(members(y, strengths), truth_of(y), list("abcdefghijb"))
+    assert len(found.chosen) == len(found.scalings) == n_best
+    assert len({1, 10} & set(found.chosen)) == 1
+    assert {2, 3, 4, 5} < set(found.chosen)
+    assert (n_best == 5) == (6 not in found.chosen)
 
 
 def test_one_of_five_that_is_far_ahead_weighs_most_and_equals_weigh_the_same():
@@ -52,7 +55,7 @@ def test_one_of_five_that_is_far_ahead_weighs_most_and_equals_weigh_the_same():
     far, near = (softmax(s * np.eye(8)[y] + rng.normal(size=(60, 8)), axis=1) for s in (6, 0.3))
     answers = [{"proba_group": p} for p in (near, far, near, near, near)]
     found = GroupAverage.fit(answers, truth, list("abcde"))
-    # stacked, c = 20: each of the four has 20 / 5 of 60 + 20 groups, a little more or less
+    # stacked, c = 5: each of the four has 5 / 5 of 60 + 5 groups, a little more or less
     assert found.chosen[0] == 1 and found.weights[0] > 0.7
     np.testing.assert_allclose(found.weights[1:], (1 - found.weights[0]) / 4)
     same = GroupAverage.fit([answers[1]] * 5, truth, list("abcde"))

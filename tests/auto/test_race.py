@@ -98,7 +98,7 @@ def test_who_is_clearly_behind_leaves_and_baselines_stay(problem):
     assert state["0.1"] == ("finished", 5)
     assert state["2.95"] == ("finished", 5)
     kept = runner.budget.kept[-1]
-    assert len(kept) == 5 and kept[0] == 1.25  # one fold more of five
+    assert len(kept) == 7 and kept[0] == 1.25  # of all that stay; one fold more of five
 
 
 def test_leaders_try_their_settings(problem):

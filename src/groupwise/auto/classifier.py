@@ -104,11 +104,12 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
     Notes
     -----
     Majority and presence: every candidate's group probabilities are scaled on held-out groups
-    (Platt; of three classes and more by one temperature), the five with the least log-loss (with
-    fewer than 60 groups all) are averaged with weights by what they say of held-out groups, and the
-    average is scaled again, cautiously. Proportions: the five with the likeliest
-    held-out counts, with weights by that likelihood. Measures: the average of the best five,
-    decided for the measure, unless one member's own decision is better by two standard errors.
+    (Platt; of three classes and more by one temperature), the eight with the least log-loss (with
+    fewer than 60 groups all, with a thousand five) are averaged with weights by what they say of
+    held-out groups, and the average is scaled again, cautiously. Proportions: the five with the
+    likeliest held-out counts, with weights by that likelihood. Measures: the average of the best
+    five, decided for the measure, unless one member's own decision is better by two standard
+    errors.
     Transfer: the best five, with weights by what they say of held-out rows of the target.
 
     Answers about rows have the same weights; for majority, presence and grade they are the mean

@@ -34,6 +34,7 @@ __all__ = [
     "count_loss",
     "log_odds",
     "mixture_weights",
+    "n_averaged_classes",
 ]
 
 #: One candidate's answers about rows or groups.
@@ -44,6 +45,8 @@ FEW_GROUPS = 60
 #: So many members are averaged; of numbers so many.
 N_BEST = 5
 N_BEST_NUMBERS = 3
+# Of classes of groups so many, as long as these are fewer than the second.
+_N_BEST_CLASSES, _MANY_GROUPS = 8, 1000
 # How many groups' worth of evidence it takes to move a member's scaling, and the average's: the
 # members differ in what they call a probability, their average is nearly right already, if a little
 # unsure of itself. Averages of shares have no such fault.
@@ -52,10 +55,8 @@ _AVERAGE_PENALTY = 3.0
 _SHARE_PENALTY = 10.0
 #: The same for members that answer for rows, of which a target domain may have forty.
 ROW_PENALTY = 10.0
-# Groups' or rows' worth of belief that members of a weighted average are equally good; more of it
-# where these are the best five of enough groups.
+# Groups' or rows' worth of belief that members of a weighted average are equally good.
 _EQUALLY_GOOD = 5.0
-_BEST_EQUALLY_GOOD = 20.0
 # A held-out group's counts speak for or against members of shares like half a group: members that
 # learned from the same groups err together.
 _SHARE_EVIDENCE = 0.5
@@ -132,6 +133,19 @@ def best_of_each(losses: Sequence[float], methods: Sequence[str]) -> list[int]:
     return list(first.values())
 
 
+def n_averaged_classes(n_groups: int) -> int | None:
+    """How many members tell the classes of groups at most; ``None``: any number.
+
+    Examples
+    --------
+    >>> [n_averaged_classes(n_groups) for n_groups in (59, 60, 1000)]
+    [None, 8, 5]
+    """
+    if n_groups < FEW_GROUPS:
+        return None
+    return _N_BEST_CLASSES if n_groups < _MANY_GROUPS else N_BEST
+
+
 def log_odds(proba: NDArray[Any]) -> NDArray[Any]:
     """Scores from probabilities: of two classes log-odds, of more logarithms."""
     logs = np.log(np.maximum(proba, np.finfo(float).tiny))
@@ -205,9 +219,9 @@ def mixture_weights(proba_true: NDArray[Any], prior: float = _EQUALLY_GOOD) -> N
 class GroupAverage:
     """The mean of scaled group probabilities, scaled again.
 
-    Every member is scaled on its held-out probabilities; the five with the least log-loss (where
-    groups are few all of them) are averaged with weights by what they said of held-out groups, and
-    the average is scaled on cross-fitted values, cautiously.
+    Every member is scaled on its held-out probabilities; the eight with the least log-loss (where
+    groups are few all, where they are many five) are averaged with weights by what they said of
+    held-out groups, and the average is scaled on cross-fitted values, cautiously.
 
     Attributes
     ----------
@@ -232,11 +246,9 @@ class GroupAverage:
         how: dict[str, Any] = {"penalty": _MEMBER_PENALTY, "biased": truth.biased}
         scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
-        chosen, belief = best_of_each(losses, methods), _EQUALLY_GOOD
-        if truth.groups.n_groups >= FEW_GROUPS:
-            chosen, belief = chosen[:N_BEST], _BEST_EQUALLY_GOOD
+        chosen = best_of_each(losses, methods)[: n_averaged_classes(truth.groups.n_groups)]
         said = _of_the_truth([scaled[m] for m in chosen], truth.y_group)
-        weights = mixture_weights(said, belief)
+        weights = mixture_weights(said)
         average = _weighted([scaled[m] for m in chosen], weights)
         return cls(
             chosen,

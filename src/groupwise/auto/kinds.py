@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
-    FEW_GROUPS,
     N_BEST,
     N_BEST_NUMBERS,
     Answer,
@@ -21,6 +20,7 @@ from groupwise.auto.ensemble import (
     Truth,
     count_loss,
     log_odds,
+    n_averaged_classes,
 )
 from groupwise.auto.problem import Problem, Split
 from groupwise.auto.scaling import Scaling, log_loss
@@ -147,7 +147,7 @@ class Labels(Kind):
         )
 
     def n_averaged(self, n_groups: int) -> int | None:
-        return None if n_groups < FEW_GROUPS else N_BEST
+        return n_averaged_classes(n_groups)
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         target = truth.one_hot(truth.y_group)
