@@ -28,9 +28,10 @@ N_TABLES = 60
 N_NEW = 150
 PRIORS = (None, 5.0, 10.0, 20.0, 40.0)
 _NOTE = (
-    "Prior: groups' worth of belief that members are equally good. The automatic choice has 20. It "
-    "was chosen on 44 tables of a first version of this file, among 11 rules for members, weights "
-    "and scalings, and looked at on 44 more; none of them is here."
+    "Prior: groups' worth of belief that members are equally good. The automatic choice had 20, "
+    "and has 5 of eight members (how_many_members.py). 20 was chosen on 44 tables of a first "
+    "version of this file, among 11 rules for members, weights and scalings, and looked at on 44 "
+    "more; none of them is here."
 )
 
 
