@@ -177,7 +177,7 @@ class LastFits:
         started = time.monotonic()
         both = np.union1d(train, left_out.rows)
         split = np.searchsorted(both, train), np.searchsorted(both, left_out.rows)
-        tables = sampler.tables(both).with_splits([split] if left_out.tests else [])
+        tables = sampler.tables(both).as_prepared().with_splits([split] if left_out.tests else [])
         found = self._runner.fit_and_ask(tables, entries)
         self._seconds = time.monotonic() - started
         codes = [sampler.problem.groups.codes[test] for test in left_out.tests]
