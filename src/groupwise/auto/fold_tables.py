@@ -77,10 +77,6 @@ class FoldTables:
         joblib.dump(list(splits), self.folder / _SPLITS)
         return replace(self, splits=_load_splits(self.folder))
 
-    def as_prepared(self) -> "FoldTables":
-        """The same rows, in folds too as all rows have them prepared: as a model is asked."""
-        return replace(self, problem=replace(self.problem, unprepared=None))
-
     def path(self, fold: int) -> Path:
         """Where the rows of a fold are, once they are made."""
         return self.folder / f"{_ROWS}-{fold}"

@@ -177,8 +177,15 @@ class LastFits:
         started = time.monotonic()
         both = np.union1d(train, left_out.rows)
         split = np.searchsorted(both, train), np.searchsorted(both, left_out.rows)
-        tables = sampler.tables(both).as_prepared().with_splits([split] if left_out.tests else [])
+        tables = sampler.tables(both).with_splits([split] if left_out.tests else [])
         found = self._runner.fit_and_ask(tables, entries)
+        if left_out.tests and sampler.problem.unprepared is not None:
+            # these know words of the rows that they learned from, and the model is asked with others
+            of_model = self._runner.fit_and_ask(sampler.tables(train), entries)
+            found = [
+                None if old is None or new is None else (new[0], old[1])
+                for old, new in zip(found, of_model, strict=True)
+            ]
         self._seconds = time.monotonic() - started
         codes = [sampler.problem.groups.codes[test] for test in left_out.tests]
         return [None if new is None else (new[0], _by_fold(new[1], codes)) for new in found]
