@@ -180,7 +180,7 @@ class LastFits:
         tables = sampler.tables(both).with_splits([split] if left_out.tests else [])
         found = self._runner.fit_and_ask(tables, entries)
         if left_out.tests and sampler.problem.unprepared is not None:
-            # these know words of the rows that they learned from, and the model is asked with others
+            # the model is asked with words of all rows, which those left out have a part in
             of_model = self._runner.fit_and_ask(sampler.tables(train), entries)
             found = [
                 None if old is None or new is None else (new[0], old[1])
