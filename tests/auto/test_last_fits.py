@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from groupwise.auto import AutoGroupClassifier, base, budget, last_fits, workers
 from groupwise.auto.choice import cross_fitted_answer
@@ -12,6 +13,7 @@ from groupwise.auto.last_fits import _by_fold
 from groupwise.auto.members import Trainer, one_thread
 from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.groups import Groups
+from groupwise.preparation import Unprepared
 
 N_GROUPS = 56
 
@@ -124,6 +126,32 @@ def test_of_few_users_nobody_is_left_out(data, monkeypatch):
     model = fit(data, np.asarray(data.groups) // 14, time_limit=60.0)
     assert model.n_groups_used_ < N_GROUPS / 3
     assert {member.n_groups for member in model.members_} == {N_GROUPS}
+
+
+class Rolled(TransformerMixin, BaseEstimator):
+    """Columns in an order that depends on the rows that it has learned from, as with texts."""
+
+    def fit(self, X, y=None):
+        self.shift_ = int(len(X) != 280)
+        return self
+
+    def transform(self, X):
+        return np.roll(X, self.shift_, axis=1)
+
+
+def test_members_know_the_columns_that_the_model_is_asked_with(data, monkeypatch):
+    """Not those that a preparation makes of the rows that they are fitted to."""
+    monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
+    monkeypatch.setattr(last_fits, "_LEAST_OF_CLASS", 2)
+    monkeypatch.setattr(last_fits, "_MOST_JUDGED", 1.0)
+    X = np.asarray(data.X)
+    assert len(X) == 280
+    model = AutoGroupClassifier(cv=3, n_jobs=2, random_state=0, time_limit=60.0)
+    model.fit(X, data.y, groups=data.groups, unprepared=Unprepared(X, Rolled()))
+    names = np.unique(data.groups)
+    seen = np.setdiff1d(names, names[model.held_out_.group])
+    assert {member.n_groups for member in model.members_} == {len(seen)} != {N_GROUPS}
+    same_members(data, model.members_, fit_whole(data, seen))
 
 
 def test_what_is_late_stays_as_it_was(data, monkeypatch):

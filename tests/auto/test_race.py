@@ -6,7 +6,8 @@ import pytest
 from groupwise.auto import choice as choice_module
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
-from groupwise.auto.choice import choose, cross_fitted_answer
+from groupwise.auto.choice import _halves, choose, cross_fitted_answer
+from groupwise.auto.ensemble import Truth
 from groupwise.auto.entries import Certainty, Entry
 from groupwise.auto.held_out import HeldOut
 from groupwise.auto.kinds import Labels
@@ -199,6 +200,19 @@ def test_one_fold_is_judged_by_halves(problem):
     race, _ = race_of(problem, [[of(3.0), of(0.0)]], n_tasks=2)
     choice = choose(KIND, race)
     assert choice.n_folds == 1 and choice.estimate.low < choice.estimate.score
+
+
+def test_both_halves_have_of_the_few():
+    """Of eight groups with two events, one; users stay whole."""
+    groups = Groups(np.arange(8))
+    y = np.array([-5.0, 3.0, -2.0, -4.0, -1.0, 2.0, -3.0, -2.5])
+    of_times = Truth(y, groups, np.zeros(8, np.intp), 0)
+    halves = _halves(of_times, np.arange(8))
+    assert halves[y > 0].tolist() in ([0, 1], [1, 0])
+    assert halves.sum() == 4
+    of_shares = Truth(np.column_stack([y, -y]), groups, np.zeros(8, np.intp), 2)
+    assert _halves(of_shares, np.arange(8)).tolist() == halves.tolist()
+    assert _halves(of_times, np.arange(8) // 4).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_no_user_is_in_both_halves(problem, monkeypatch):

@@ -158,7 +158,7 @@ def choose_among(
     names = race.held_out.names(n_folds)
     users = names if whole is None else np.array([whole[name] for name in names])
     if n_folds == 1:  # its groups were all held out: halves of them learn and judge
-        truth = replace(truth, fold_group=np.unique(users, return_inverse=True)[1] % 2)
+        truth = replace(truth, fold_group=_halves(truth, users))
     answers = [race.held_out.answer(entry, n_folds) for entry in usable]
     methods = [entry.candidate.method.name for entry in usable]
     ensemble = kind.fit_ensemble(answers, truth, methods)
@@ -170,6 +170,16 @@ def choose_among(
     estimate = Estimate(*mean_interval(score, weights, inflation=inflation))
     chosen = [usable[place] for place in ensemble.chosen]
     return Choice(ensemble, chosen, estimate, answer, n_folds)
+
+
+def _halves(truth: Truth, users: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The half of each group: of users, as of events, which may be few, each has every other."""
+    code = np.unique(users, return_inverse=True)[1]
+    known = truth.y_group if truth.y_group.ndim == 1 else truth.y_group[:, 0]
+    order = np.argsort(np.bincount(code, known) / np.bincount(code), kind="stable")
+    half = np.empty(len(order), np.intp)
+    half[order] = np.arange(len(order)) % 2
+    return half[code]
 
 
 def cross_fitted_answer(

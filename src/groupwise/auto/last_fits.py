@@ -179,6 +179,13 @@ class LastFits:
         split = np.searchsorted(both, train), np.searchsorted(both, left_out.rows)
         tables = sampler.tables(both).with_splits([split] if left_out.tests else [])
         found = self._runner.fit_and_ask(tables, entries)
+        if left_out.tests and sampler.problem.unprepared is not None:
+            # the model is asked with words of all rows, which those left out have a part in
+            of_model = self._runner.fit_and_ask(sampler.tables(train), entries)
+            found = [
+                None if old is None or new is None else (new[0], old[1])
+                for old, new in zip(found, of_model, strict=True)
+            ]
         self._seconds = time.monotonic() - started
         codes = [sampler.problem.groups.codes[test] for test in left_out.tests]
         return [None if new is None else (new[0], _by_fold(new[1], codes)) for new in found]
