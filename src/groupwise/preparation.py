@@ -78,6 +78,8 @@ def fit_texts(X: pd.DataFrame, texts: Sequence[str]) -> dict[str, Pipeline]:
         else:
             counted.set_params(token_pattern=r"(?u)\b\w+\b")
         counts = counted.fit_transform(words)
+        # numpy's numbers would be a file each of a model file
+        counted.vocabulary_ = {word: int(place) for word, place in counted.vocabulary_.items()}
         n_directions = max(1, min(_N_DIRECTIONS, counts.shape[0] - 1, counts.shape[1] - 1))
         directions = TruncatedSVD(n_directions, random_state=0).fit(counts)
         encoders[column] = Pipeline([("words", counted), ("directions", directions)])

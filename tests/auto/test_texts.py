@@ -1,5 +1,7 @@
 """What is learned from the rows of a table is learned in every fold anew."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,8 @@ from groupwise.auto import AutoGroupClassifier, AutoGroupRegressor, base
 from groupwise.auto.candidates import first_candidates
 from groupwise.auto.fold_tables import FoldTables
 from groupwise.exceptions import GroupDataError
-from groupwise.jobs import JobOptions, fit_auto
+from groupwise.io import load_model, save_model
+from groupwise.jobs import JobOptions, fit_auto, model
 from groupwise.preparation import TextEncoder, Unprepared, encode_texts, fit_texts, prepare
 
 N_GROUPS = 24
@@ -165,3 +168,37 @@ def test_a_preparation_that_learns_nothing_changes_nothing(monkeypatch):
     assert (
         model.fit(X, y, groups=groups, unprepared=Unprepared(2.0 * X, nothing)).estimate_ == plain
     )
+
+
+@pytest.mark.parametrize(("spent", "left"), [(4.0, 16.0), (60.0, 4.0)])
+def test_what_texts_take_is_part_of_the_time(table, monkeypatch, spent, left):
+    clock = [0.0]
+    prepared = model._prepared
+
+    def slowly(*given):
+        clock[0] += spent
+        return prepared(*given)
+
+    class Asked(Exception):
+        pass
+
+    def fit(self, *given, **told):
+        raise Asked(self.time_limit)
+
+    monkeypatch.setattr(model, "_prepared", slowly)
+    monkeypatch.setattr(model.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(AutoGroupClassifier, "fit", fit)
+    with pytest.raises(Asked, match=str(left)):
+        fit_auto(job_of(table), time_limit=20.0, n_splits=2, n_jobs=1)
+
+
+def test_a_model_file_has_no_file_for_every_word(table, tmp_path):
+    notes = [f"{note} word{k} term{k}" for k, note in enumerate(table["note"])]
+    job = job_of(table.assign(note=notes))
+    fitted = job.fit(job.method("naive-logistic"), {})
+    saved = save_model(fitted, tmp_path / "m.skops")
+    with zipfile.ZipFile(saved) as file:
+        assert len(file.namelist()) < 40 < len(notes)
+    again = load_model(saved)
+    one, other = (m.predictions(job.features, job.targets.groups) for m in (fitted, again))
+    np.testing.assert_array_equal(one.proba_row, other.proba_row)

@@ -1,6 +1,7 @@
 """A fitted method that takes tables: how it is made, asked, and what its columns are worth."""
 
 import itertools
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ from groupwise.threads import few_threads
 
 __all__ = ["TableModel", "column_importance", "fit_model", "search_params"]
 
+# What is left of a time limit at least, however long texts have taken.
+_LEAST_TIME = 0.2
 # Columns times rows that are predicted again: what can be waited for.
 _MOST = 100_000
 # Values that are held at once: many versions of a small table are predicted in one go.
@@ -156,6 +159,7 @@ def fit_model(
 
     ``unlabelled`` are features and groups of rows without a label, for a method that uses them.
     """
+    started = time.monotonic()
     estimator = method.build(supervision.constructor(targets), params, seed)
     preparation, X = _prepared(features, schema, estimator)
     model = TableModel(
@@ -173,6 +177,10 @@ def fit_model(
         if schema.texts:  # of which they learn the words of their own training rows
             words = TextEncoder(schema.texts, schema.categories)
             ids["unprepared"] = Unprepared(features, words)
+            limit = params.get("time_limit")
+            if limit is not None:  # texts take long, and their time is part of it
+                left = limit - (time.monotonic() - started)
+                estimator.set_params(time_limit=max(left, _LEAST_TIME * limit))
     if unlabelled is not None:
         more, groups = unlabelled
         ids |= {"X_unlabeled": model.prepare(more), **supervision.unlabelled_ids(groups)}
