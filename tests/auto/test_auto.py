@@ -40,7 +40,8 @@ def test_leaderboard(data, cheap_candidates):
     model = fit(data)
     board = model.leaderboard_
     assert set(LINE) <= set(board.columns)
-    assert board["score"].is_monotonic_decreasing and board["difference"].iloc[0] == 0
+    assert board["score"].is_monotonic_decreasing
+    assert board.loc[0, ["difference", "difference_low", "difference_high"]].eq(0.0).all()
     assert (board["low"] <= board["score"]).all() and (board["score"] <= board["high"]).all()
     chosen = board.loc[board["state"] == "chosen", "method"]
     assert sorted(chosen) == sorted(member.name for member in model.members_)
@@ -156,6 +157,26 @@ def test_the_interval_is_as_wide_as_users_differ(data, cheap_candidates):
     expected = mean_interval(single, inflation=luck * len(single) / (len(single) - 1))
     found = whole.estimate_.score, whole.estimate_.low, whole.estimate_.high
     np.testing.assert_allclose(found, expected, atol=1e-3)
+    # each candidate, and its difference to the best one: as for one copy, but for n / (n - 1)
+    once = AutoGroupClassifier(random_state=0).fit(data.X, data.y, groups=data.groups)
+    boards = [model.leaderboard_.set_index("method") for model in (whole, once)]
+    for end in ("", "difference_"):
+        widths = [board[f"{end}high"] - board[f"{end}low"] for board in boards]
+        np.testing.assert_allclose(widths[0], widths[1][widths[0].index], rtol=0.2)
+
+
+def test_rows_of_a_target_weigh_the_same(cheap_candidates):
+    """Also where they come in groups: the leaderboard counts as the estimate does."""
+    d = make_shifted_domains(random_state=0)
+    target = np.flatnonzero(np.asarray(d.domains) == "target")
+    groups = np.arange(len(d.X))
+    groups[target] = len(d.X) + np.sqrt(np.arange(len(target))).astype(int)  # of 1, 3, 5, ... rows
+    model = AutoGroupClassifier("transfer", target_domain="target", random_state=0)
+    model.fit(d.X, d.y, groups=groups, domains=d.domains)
+    held, sizes = model.held_out_, np.unique(groups, return_counts=True)[1]
+    for line in model.leaderboard_.itertuples():
+        mean = np.average(held.score[line.method], weights=sizes[held.group])
+        assert line.score == pytest.approx(mean) != held.score[line.method].mean()
 
 
 @pytest.mark.parametrize("kind", ["presence", "proportions", "measure"])

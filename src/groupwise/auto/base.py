@@ -111,7 +111,7 @@ class AutoMixin:
                 runner.close()
         self.members_ = members
         self._ensemble = choice.ensemble
-        self._board = board(kind, race, choice, {member.name for member in self.members_})
+        self._board = board(kind, race, whole, choice, {member.name for member in self.members_})
         self.estimate_ = choice.estimate
         self.n_groups_used_ = problem.groups.n_groups
         self.held_out_ = held_out_groups(kind, race, choice, position)

@@ -1,6 +1,6 @@
 """From a race to one model: the ensemble, its estimate, and the table of all candidates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from groupwise.auto.entries import Entry
 from groupwise.auto.kinds import Ensemble, Kind
 from groupwise.auto.members import Member
 from groupwise.auto.race import Race
-from groupwise.auto.scaling import design_effect, mean_interval
+from groupwise.auto.scaling import design_effect, mean_interval, student_interval
 from groupwise.exceptions import GroupDataError
 
 __all__ = [
@@ -156,7 +156,7 @@ def choose_among(
     """
     truth = race.held_out.truth(n_folds)
     names = race.held_out.names(n_folds)
-    users = names if whole is None else np.array([whole[name] for name in names])
+    users = _users(names, whole)
     if n_folds == 1:  # its groups were all held out: halves of them learn and judge
         truth = replace(truth, fold_group=_halves(truth, users))
     answers = [race.held_out.answer(entry, n_folds) for entry in usable]
@@ -219,17 +219,20 @@ def keep_members(
     return again, [fitted[place] for place in again.ensemble.chosen]
 
 
-def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dict[str, Any]]:
+def board(
+    kind: Kind, race: Race, whole: Whole, choice: Choice, members: set[str]
+) -> list[dict[str, Any]]:
     """One line per candidate, the best score first, and those without one last.
 
-    ``members`` are the names of those that were chosen and fitted to all rows.
+    Groups weigh and depend on each other as in the estimate. ``members`` are the names of those
+    that were chosen and fitted to all rows.
     """
     chosen = [id(e) for e in choice.entries if e.candidate.name in members]
-    judged = [_judged(kind, race, entry) for entry in race.entries]
-    finished = [values for values in judged if len(values) and not values.isna().all()]
-    best = max(finished, key=lambda values: (len(values), values.mean()))
+    judged = [_judged(kind, race, whole, entry) for entry in race.entries]
+    finished = [own for own in judged if own is not None]
+    best = max(finished, key=lambda own: (len(own), _interval(mean_interval, own)[0]))
     lines = []
-    for entry, values in zip(race.entries, judged, strict=True):
+    for entry, own in zip(race.entries, judged, strict=True):
         line: dict[str, Any] = {
             "method": entry.candidate.method.name,
             "params": dict(entry.candidate.params),
@@ -239,24 +242,43 @@ def board(kind: Kind, race: Race, choice: Choice, members: set[str]) -> list[dic
             "state": "chosen" if id(entry) in chosen else entry.state,
             "reason": entry.reason,
         }
-        if len(values):
-            both = values.index.intersection(best.index)
-            paired = mean_interval((values[both] - best[both]).to_numpy())
-            names = ("score", "low", "high", "difference", "difference_low", "difference_high")
-            line |= dict(zip(names, (*mean_interval(values.to_numpy()), *paired), strict=True))
-            line["loss"] = _loss(kind, race, entry)
+        if own is not None:
+            line |= _compared(own, best) | {"loss": _loss(kind, race, entry)}
         lines.append(line)
     return sorted(lines, key=lambda line: np.inf if line["score"] is None else -line["score"])
 
 
-def _judged(kind: Kind, race: Race, entry: Entry) -> pd.Series:
-    """Scores of the groups that were held out, by group."""
+def _judged(kind: Kind, race: Race, whole: Whole, entry: Entry) -> pd.DataFrame | None:
+    """Scores of the groups that were held out, what each weighs and whose it is, by group.
+
+    ``None`` where there is no score.
+    """
     n_folds = len(entry.folds)
     if not n_folds or entry.state == "failed":
-        return pd.Series(dtype=float)
-    truth = race.held_out.truth(n_folds)
+        return None
+    truth, names = race.held_out.truth(n_folds), race.held_out.names(n_folds)
     score = kind.score(race.held_out.answer(entry, n_folds), truth)
-    return pd.Series(score, index=truth.groups.names)
+    if np.isnan(score).all():
+        return None
+    columns = {"score": score, "weight": _weights(kind, truth), "user": _users(names, whole)}
+    return pd.DataFrame(columns, index=names)
+
+
+def _compared(own: pd.DataFrame, best: pd.DataFrame) -> dict[str, float]:
+    """A score, and its difference to the best one on the groups of both, with intervals."""
+    both = own.index.intersection(best.index)
+    paired = own.loc[both].assign(score=own["score"][both] - best["score"][both])
+    score, difference = _interval(mean_interval, own), _interval(student_interval, paired)
+    names = ("score", "low", "high", "difference", "difference_low", "difference_high")
+    return dict(zip(names, (*score, *difference), strict=True))
+
+
+def _interval(
+    interval: Callable[..., tuple[float, float, float]], own: pd.DataFrame
+) -> tuple[float, float, float]:
+    score, weight = own["score"].to_numpy(), own["weight"].to_numpy()
+    effect = design_effect(score, own["user"].to_numpy(), weight)
+    return interval(score, weight, inflation=effect)
 
 
 def _loss(kind: Kind, race: Race, entry: Entry) -> float:
@@ -281,5 +303,12 @@ def _training_luck(n_judged: int, n_folds: int) -> float:
     return 1.0 + n_judged / (n_folds - 1)
 
 
-def _weights(kind: Kind, truth: Truth) -> Any:
-    return truth.groups.sizes.astype(float) if kind.counts_rows else None
+def _weights(kind: Kind, truth: Truth) -> NDArray[np.float64]:
+    """What each group weighs in a score."""
+    sizes = truth.groups.sizes.astype(float)
+    return sizes if kind.counts_rows else np.ones_like(sizes)
+
+
+def _users(names: NDArray[np.intp], whole: Whole) -> NDArray[np.intp]:
+    """Of each group the coarser id, or its own."""
+    return names if whole is None else np.array([whole[name] for name in names])

@@ -14,6 +14,7 @@ __all__ = [
     "is_worse",
     "log_loss",
     "mean_interval",
+    "student_interval",
 ]
 
 # Probabilities are kept this far from 0.
@@ -191,6 +192,30 @@ def mean_interval(
         middle = (mean + z2 / (2 * n)) / (1 + z2 / n)
         half = np.sqrt(z2 * (mean * (1 - mean) / n + z2 / (4 * n * n))) / (1 + z2 / n)
         return mean, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+    return student_interval(values, weights, inflation=inflation)
+
+
+def student_interval(
+    values: NDArray[Any], weights: NDArray[Any], *, inflation: float = 1.0
+) -> tuple[float, float, float]:
+    """A weighted mean with Student's 95 % interval, that of a ratio; NaN is left out.
+
+    Parameters
+    ----------
+    values, weights : ndarray of shape (n,)
+    inflation : float, default=1.0
+        By what the variance of the mean is multiplied, where values depend on each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> student_interval(np.zeros(3), np.ones(3))  # a difference that is never there
+    (0.0, 0.0, 0.0)
+    """
+    counted = ~np.isnan(values)
+    values, weights = values[counted], weights[counted]
+    n = len(values)
+    mean = float(np.average(values, weights=weights))
     if n < 2:
         return mean, -np.inf, np.inf
     error = np.sqrt(np.sum((weights * (values - mean)) ** 2) * n / (n - 1)) / weights.sum()
