@@ -260,6 +260,15 @@ def test_a_target_with_one_row_of_a_class_learns_it_from_the_source(cheap_candid
     assert failed["method"].tolist() == ["target-only"]  # a fold trains without the class
 
 
+def test_one_row_of_a_target_is_too_few(cheap_candidates):
+    d = make_shifted_domains(random_state=0)
+    target = np.flatnonzero(np.asarray(d.domains) == "target")
+    rows = np.r_[np.flatnonzero(np.asarray(d.domains) != "target"), target[:1]]
+    model = AutoGroupClassifier("transfer", target_domain="target", random_state=0)
+    with pytest.raises(GroupDataError, match=r"two rows of the target domain.*of the target 1\)"):
+        model.fit(d.X[rows], d.y[rows], domains=np.asarray(d.domains)[rows])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("target", ["mean", "total"])
 def test_regressor(target, tmp_path):

@@ -241,6 +241,12 @@ class Transferred(Kind):
     def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
         """Folds of the target's groups; a source row trains unless its group is being tested."""
         rows = self.counted_rows(problem)
+        if len(np.unique(problem.undivided[rows])) < 2:
+            raise GroupDataError(
+                "the automatic choice needs two rows of the target domain, in groups of their own, "
+                f"to learn from one and be judged on the other (n_samples={problem.n_rows}, of the "
+                f"target {len(rows)})"
+            )
         target = problem.take(rows)
         one_each = bool((target.y == target.y[target.groups.first_rows][target.groups.codes]).all())
         # a class of one row of the target is known from the source: no fold need hold it
