@@ -1,5 +1,7 @@
 """Who runs, who is dropped, who tries more settings: with answers made up, nothing is fitted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,8 @@ class Purse(Budget):
 class Invented:
     """Answers as near to the truth as the name of the method says.
 
-    ``slow`` methods take ten seconds, others one.
+    With rounds, of 100, as long as these are no more than 450. ``slow`` methods take ten seconds,
+    others one.
     """
 
     def __init__(self, problem, splits, budget, slow=()):
@@ -59,6 +62,8 @@ class Invented:
             self.ran.append((entry.candidate.name, fold))
             code = self.problem.y[self.splits[fold][1]]
             strength = float(entry.candidate.method.name)
+            rounds = entry.candidate.rounds
+            strength *= min(rounds, 450) / 100 if rounds else 1.0
             rng = np.random.RandomState(len(self.ran))
             score = strength * (2 * code - 1) + rng.normal(size=len(code))
             proba = 1 / (1 + np.exp(-score))
@@ -113,6 +118,32 @@ def test_settings_come_before_slow_methods(problem):
     race, _ = race_of(problem, [[of(2.9, is_slow=True), of(3.0, searched=True), of(0.5)]])
     names = [entry.candidate.name for entry in race.entries]
     assert names[:2] == ["3.0", "0.5"] and names[2].startswith("3.0(") and names[-1] == "2.9"
+
+
+BOOST = Method("majority", "1.0", "groupwise.gbdt:GroupBoostClassifier", "",
+               search={"n_estimators": (50, 150)})  # fmt: skip
+
+
+def test_rounds_grow_as_long_as_they_are_clearly_worth_it(problem):
+    race, _ = race_of(problem, [[Candidate(BOOST, is_baseline=True), of(0.5)], [of(0.4)]])
+    tried = [e.candidate.rounds for e in race.entries if e.candidate.method is BOOST]
+    assert tried == [100, 50, 150, 450, 1350]
+    assert not race.entries[-1].candidate.is_baseline
+
+
+@pytest.mark.parametrize(("n_groups", "strength"), [(200, "0.0"), (50, "1.0")])
+def test_rounds_stay_where_they_say_nothing_or_groups_are_few(problem, n_groups, strength):
+    some = problem.take(np.arange(n_groups))
+    race, _ = race_of(some, [[Candidate(replace(BOOST, name=strength)), of(0.5)]])
+    tried = [e.candidate.rounds for e in race.entries if e.candidate.rounds]
+    assert max(tried) == (150 if n_groups == 200 else 100)
+
+
+def test_against_the_clock_more_rounds_are_not_asked_for_again(problem):
+    tier = [Candidate(BOOST, is_baseline=True), of(0.5)]
+    race, _ = race_of(problem, [tier], seconds_left=10**6, n_tasks=23)
+    assert [len(entry.folds) for entry in race.entries] == [5, 5, 5, 5, 3]
+    assert (race.entries[-1].candidate.rounds, race.entries[-1].state) == (450, "out of time")
 
 
 def test_few_groups_no_dropping_no_settings(problem):

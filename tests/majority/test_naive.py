@@ -24,6 +24,14 @@ def test_default_is_gradient_boosting(sessions):
     assert clf.estimator_.random_state is not None
 
 
+def test_many_rows_do_not_stop_it_early():
+    """Rows that would be held out are of the groups that it learns from."""
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(10_100, 2)), np.arange(10_100) // 10 % 2
+    clf = NaiveGroupClassifier(random_state=0).fit(X, y, groups=np.arange(10_100) // 10)
+    assert clf.estimator_.n_iter_ == 100
+
+
 def test_it_is_the_classifier_on_the_repeated_labels(sessions):
     clf = fit(sessions, LogisticRegression())
     plain = LogisticRegression().fit(sessions.X, sessions.y)

@@ -48,6 +48,7 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "total": (("constant", {}), ("means-ridge", {})),
     "survival": (("means-cox", {}),),
 }
+_ROUNDS = "n_estimators"
 _BY_NAME = "for counts or outliers, by name"  # the automatic choice is by squared error
 _FEW_ROWS = "seldom the best; few rows cannot tell"  # benchmarks/transfer_forests.py
 _SLOW = "slow, and never among the best"  # on the sets that the rule was chosen on
@@ -102,6 +103,23 @@ class Candidate:
         """Everything that makes the fit what it is, as text."""
         made = [self.method.path, self.method.params, self.params]
         return json.dumps(made, sort_keys=True, default=repr)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds it boosts; 0 where these are not searched."""
+        if _ROUNDS not in self.method.search:
+            return 0
+        return int(self.method.build({}, self.params, 0).get_params()[_ROUNDS])
+
+    def with_rounds(self, rounds: int) -> "Candidate":
+        """The same with so many rounds."""
+        return Candidate(self.method, self.params | {_ROUNDS: rounds})
+
+    def is_shorter(self, other: "Candidate") -> bool:
+        """Whether it is the ``other`` but for fewer rounds."""
+        return (
+            self.rounds < other.rounds and self.with_rounds(0).key() == other.with_rounds(0).key()
+        )
 
 
 def first_candidates(

@@ -21,8 +21,9 @@ __all__ = ["Race"]
 
 logger = logging.getLogger("groupwise.auto")
 
-# So many methods' settings are searched.
+# So many methods' settings are searched, and rounds grow by this factor.
 _N_SEARCHED = 3
+_MORE_ROUNDS = 3
 # Nobody is dropped before.
 _FOLDS_OF_ALL = 2
 
@@ -31,7 +32,8 @@ class Race:
     """Tiers of candidates, each over all folds in rounds.
 
     After a round, candidates that are clearly behind the fifth best leave (baselines stay); the
-    methods that lead then try their settings, and slow methods come last. Decisions fall between
+    methods that lead then try their settings, boosting with more and more rounds as long as these
+    are clearly worth it, and slow methods come last. Decisions fall between
     rounds and depend on losses only, never on the number of processes; where a limit leaves too
     little time for all, the slowest leave that are not among the best.
 
@@ -65,8 +67,10 @@ class Race:
         for number, tier in enumerate(quick):
             coming = [c for later in quick[number + 1 :] for c in later]
             self.run_tier(tier, coming + slow)
-        if not self._few_groups:
-            self.run_tier(self._more_settings(), slow)
+        more = [] if self._few_groups else self._more_settings()
+        while more:
+            self.run_tier(more, slow)
+            more = self._more_rounds()
         # against the clock one after another: half judged they are worth nothing
         step = self.budget.n_jobs if self.budget.is_limited else len(slow)
         for first in range(0, len(slow), max(step, 1)):
@@ -140,12 +144,9 @@ class Race:
 
     def _after_round(self, n_folds: int) -> None:
         """Keep time for the leaders' last fits, and drop who is clearly behind them."""
-        entries = self.usable(n_folds)
+        entries, losses, order = self._in_order(n_folds)
         if not entries:
             return
-        losses = self._losses(entries, n_folds)
-        means = [float(np.nanmean(loss)) for loss in losses]
-        order = best_of_each(means, [entry.candidate.method.name for entry in entries])
         leaders = order[: self.kind.n_averaged(self._n_groups)]
         self.budget.keep_for_last_fits(
             [entries[place].seconds_of_all(self.n_folds) for place in leaders]
@@ -188,12 +189,33 @@ class Race:
                 logger.info("%s dropped after %d folds", entry.candidate.name, n_folds)
 
     def _more_settings(self) -> list[Candidate]:
-        entries = self.usable(self.n_folds)
-        if not entries:
-            return []
-        means = [float(np.nanmean(loss)) for loss in self._losses(entries, self.n_folds)]
-        order = best_of_each(means, [e.candidate.method.name for e in entries])
+        """The small searches of the methods that lead."""
+        entries, _, order = self._in_order(self.n_folds)
         found = [variants(entries[place].candidate) for place in order]
         more = [candidate for some in [s for s in found if s][:_N_SEARCHED] for candidate in some]
+        return self._not_tried(more)
+
+    def _more_rounds(self) -> list[Candidate]:
+        """Further rounds where the most that were tried are clearly better than the next fewer."""
+        entries, losses, order = self._in_order(self.n_folds)
+        more = []
+        for best in order:
+            candidate = entries[best].candidate
+            shorter = [n for n, e in enumerate(entries) if e.candidate.is_shorter(candidate)]
+            if not shorter:
+                continue
+            next_shorter = max(shorter, key=lambda n: entries[n].candidate.rounds)
+            if is_worse(losses[next_shorter], losses[best], errors=2.0):
+                more.append(candidate.with_rounds(_MORE_ROUNDS * candidate.rounds))
+        return self._not_tried(more)
+
+    def _in_order(self, n_folds: int) -> tuple[list[Entry], list[NDArray[Any]], list[int]]:
+        """What the first folds judged, its losses, and the best of each method in their order."""
+        entries = self.usable(n_folds)
+        losses = self._losses(entries, n_folds)
+        means = [float(np.nanmean(loss)) for loss in losses]
+        return entries, losses, best_of_each(means, [e.candidate.method.name for e in entries])
+
+    def _not_tried(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         tried = {entry.candidate.key() for entry in self.entries}
-        return [candidate for candidate in more if candidate.key() not in tried]
+        return [candidate for candidate in candidates if candidate.key() not in tried]

@@ -28,8 +28,9 @@ class NaiveGroupClassifier(BaseGroupClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        Any scikit-learn classifier; ``None``: ``HistGradientBoostingClassifier()``. Where it has no
-        ``predict_proba``, its labels count as probabilities of 0 and 1; where it has no
+        Any scikit-learn classifier; ``None``: ``HistGradientBoostingClassifier`` without early
+        stopping, which would judge itself on rows of the groups that it learns from. Where it has
+        no ``predict_proba``, its labels count as probabilities of 0 and 1; where it has no
         ``decision_function``, scores are its probabilities (of two classes that of the second less
         one half).
     rule : {"majority", "mean", "score", "any"} or rule, default="majority"
@@ -73,7 +74,9 @@ class NaiveGroupClassifier(BaseGroupClassifier):
         self.random_state = random_state
 
     def _estimator(self) -> BaseEstimator:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+        if self.estimator is None:
+            return HistGradientBoostingClassifier(early_stopping=False)
+        return self.estimator
 
     def _check_parameters(self) -> None:
         get_rule(self.rule)
