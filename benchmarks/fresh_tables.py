@@ -124,9 +124,10 @@ def bag(rng: Any, number: int, n_classes: int) -> tuple[int, list[int]]:
     return code, [1] * n_positive + [0] * (size - n_positive)
 
 
-def labelled_groups(kind: str, name: str, n_groups: int) -> Case | None:
+def labelled_groups(
+    kind: str, X: NDArray[Any], y: NDArray[np.intp], n_groups: int, n_new: int = N_NEW_GROUPS
+) -> Case | None:
     """Sessions or bags; 60 % of the rows are for those to learn from."""
-    X, y = rows_of(name)
     y = rarest(y) if kind == "presence" else y
     rng, n_classes = np.random.RandomState(n_groups), int(y.max()) + 1
     if not 2 <= n_classes <= MAX_CLASSES:
@@ -134,7 +135,7 @@ def labelled_groups(kind: str, name: str, n_groups: int) -> Case | None:
     old, new = np.split(rng.permutation(len(y)), [int(0.6 * len(y))])
     make = bag if kind == "presence" else session
     rows, y_old, groups = drawn_groups(make, n_groups, Pools(old, y, rng, again=False))
-    asked, y_new, new_groups = drawn_groups(make, N_NEW_GROUPS, Pools(new, y, rng, again=True))
+    asked, y_new, new_groups = drawn_groups(make, n_new, Pools(new, y, rng, again=True))
     of_class = np.bincount(y_old[groups.first_rows], minlength=n_classes)
     if groups.n_groups < LEAST_GROUPS or of_class.min() < LEAST_OF_CLASS:
         return None
@@ -198,7 +199,7 @@ def case_of(kind: str, name: str, size: int) -> Case | None:
         return counted_groups(name, size)
     if kind == "measure":
         return users(name, size)
-    return labelled_groups(kind, name, size)
+    return labelled_groups(kind, *rows_of(name), size)
 
 
 # --- figures --------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ def names() -> list[str]:
     return sorted(path.stem for path in folder().glob("*.dat") if path.stem not in KNOWN)
 
 
-def rows_of(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """At most 4,000 rows with class codes; categories as zeros and ones, gaps as medians."""
+def rows_of(name: str, max_rows: int = MAX_ROWS) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """At most so many rows with class codes; categories as zeros and ones, gaps as medians."""
     path = folder() / f"{name}.dat"
     table = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
     label = table.pop(table.columns[-1]).astype(str).str.strip()
@@ -41,5 +41,5 @@ def rows_of(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     words = table.select_dtypes(exclude="number").columns
     X = pd.get_dummies(table, columns=list(words)).to_numpy(float)
     X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    kept = np.random.RandomState(0).permutation(len(y))[:MAX_ROWS]
+    kept = np.random.RandomState(0).permutation(len(y))[:max_rows]
     return X[kept], y[kept]

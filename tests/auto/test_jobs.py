@@ -9,7 +9,7 @@ import pytest
 from groupwise.auto import Estimate, base
 from groupwise.io import load_model, save_model
 from groupwise.jobs import Job, Result, fit_auto, make_supervision
-from groupwise.jobs.auto import _possible
+from groupwise.jobs.auto import _with_ends
 from groupwise.report import render
 from groupwise.tables import LoadedTable
 
@@ -122,27 +122,18 @@ def test_of_one_held_out_group_nothing_is_known_and_the_model_is_written(
         alone = {"time_limit": None, "n_jobs": 1} if method.name == "auto" else {}
         model = fit(self, method, params | alone, *rows)
         if method.name == "auto":
-            model.estimator.estimate_ = Estimate(0.7, -np.inf, np.inf)
+            model.estimator.estimate_ = Estimate(0.7, -np.inf, 1.0)
         return model
 
     monkeypatch.setattr(Job, "fit", fit_here)
     known = make_supervision("proportions", group="group", label="row")
     job = Job.from_table(table, known, wanted=["x"])
     model, result = fit_auto(job, time_limit=900.0, n_splits=2, n_jobs=1)
-    assert result.estimate == Estimate(0.7, 0.0, 1.0)  # shares cannot be further off
+    assert result.estimate == Estimate(0.7, -1.0, 1.0)
     load_model(save_model(model, tmp_path / "m.skops", result=result.to_json()))
 
 
-@pytest.mark.parametrize(
-    ("kind", "found", "said"),
-    [
-        ("measure", Estimate(0.3, -0.1, 0.7), Estimate(0.3, 0.0, 0.7)),
-        ("mean", Estimate(-1.15, -4.2, 1.9), Estimate(-1.15, -4.2, 1.0)),
-        ("mean", Estimate(0.7, -np.inf, np.inf), Estimate(0.7, -1.0, 1.0)),
-        ("mean", Estimate(-3.0, -np.inf, np.inf), Estimate(-3.0, -3.0, 1.0)),
-    ],
-)
-def test_the_interval_is_of_possible_scores_and_holds_the_estimate(kind, found, said):
-    columns = {"measure": "f1"} if kind == "measure" else {}
-    known = make_supervision(kind, group="g", label="y", **columns)
-    assert _possible(found, known.least_score) == said
+@pytest.mark.parametrize(("score", "low"), [(0.7, -1.0), (-3.0, -3.0)])
+def test_an_interval_without_an_end_gets_one_for_the_file(score, low):
+    assert _with_ends(Estimate(score, -np.inf, 1.0)) == Estimate(score, low, 1.0)
+    assert _with_ends(Estimate(score, -4.5, 1.0)) == Estimate(score, -4.5, 1.0)

@@ -8,11 +8,11 @@ import pytest
 from groupwise.auto import choice as choice_module
 from groupwise.auto.budget import Budget
 from groupwise.auto.candidates import Candidate, first_candidates, variants
-from groupwise.auto.choice import _halves, choose, cross_fitted_answer
+from groupwise.auto.choice import _halves, _possible, choose, cross_fitted_answer
 from groupwise.auto.ensemble import Truth
 from groupwise.auto.entries import Certainty, Entry
 from groupwise.auto.held_out import HeldOut
-from groupwise.auto.kinds import Labels
+from groupwise.auto.kinds import Labels, Numbers
 from groupwise.auto.members import FoldAnswer
 from groupwise.auto.problem import Problem, in_canonical_order
 from groupwise.auto.race import Race
@@ -350,3 +350,16 @@ def test_a_failure_is_told_once(caplog):
         for fold in range(2):
             entry.take(fold, FoldAnswer({}, 0.1, f"fold {fold} is bad"))
     assert (entry.state, entry.reason, len(caplog.records)) == ("failed", "fold 0 is bad", 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "said"),
+    [
+        (KIND, (0.3, -0.1, 0.7), (0.3, 0.0, 0.7)),
+        (KIND, (0.9, 0.7, 1.1), (0.9, 0.7, 1.0)),
+        (KIND, (2.0, 1.5, 2.5), (2.0, 1.5, 2.5)),  # as a callable's may be
+        (Numbers("mean"), (-1.15, -4.2, 1.9), (-1.15, -4.2, 1.0)),
+    ],
+)
+def test_intervals_are_of_possible_scores(kind, found, said):
+    assert _possible(kind, found) == said

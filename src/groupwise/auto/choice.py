@@ -167,9 +167,19 @@ def choose_among(
     inflation = _training_luck(n_folds, race.n_folds) if luck is None else luck
     if whole is not None:
         inflation *= design_effect(score, users, weights)
-    estimate = Estimate(*mean_interval(score, weights, inflation=inflation))
+    estimate = Estimate(*_possible(kind, mean_interval(score, weights, inflation=inflation)))
     chosen = [usable[place] for place in ensemble.chosen]
     return Choice(ensemble, chosen, estimate, answer, n_folds)
+
+
+def _possible(kind: Kind, found: tuple[float, float, float]) -> tuple[float, float, float]:
+    """A mean score with an interval of what it can be; that of a callable may be beyond 0 and 1."""
+    mean, low, high = found
+    return (
+        mean,
+        max(low, kind.least_score) if mean >= kind.least_score else low,
+        min(high, 1.0) if mean <= 1.0 else high,
+    )
 
 
 def _halves(truth: Truth, users: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -243,7 +253,7 @@ def board(
             "reason": entry.reason,
         }
         if own is not None:
-            line |= _compared(own, best) | {"loss": _loss(kind, race, entry)}
+            line |= _compared(kind, own, best) | {"loss": _loss(kind, race, entry)}
         lines.append(line)
     return sorted(lines, key=lambda line: np.inf if line["score"] is None else -line["score"])
 
@@ -264,11 +274,12 @@ def _judged(kind: Kind, race: Race, whole: Whole, entry: Entry) -> pd.DataFrame 
     return pd.DataFrame(columns, index=names)
 
 
-def _compared(own: pd.DataFrame, best: pd.DataFrame) -> dict[str, float]:
+def _compared(kind: Kind, own: pd.DataFrame, best: pd.DataFrame) -> dict[str, float]:
     """A score, and its difference to the best one on the groups of both, with intervals."""
     both = own.index.intersection(best.index)
     paired = own.loc[both].assign(score=own["score"][both] - best["score"][both])
-    score, difference = _interval(mean_interval, own), _interval(student_interval, paired)
+    score = _possible(kind, _interval(mean_interval, own))
+    difference = _interval(student_interval, paired)
     names = ("score", "low", "high", "difference", "difference_low", "difference_high")
     return dict(zip(names, (*score, *difference), strict=True))
 

@@ -61,6 +61,8 @@ class Kind(ABC):
     keeps: ClassVar[tuple[str, ...]]
     #: What a score is the mean of.
     score_name: ClassVar[str]
+    #: What such a mean is never below; R² can be anything up to 1.
+    least_score: ClassVar[float] = 0.0
     #: Whether a group counts as often as it has rows.
     counts_rows: ClassVar[bool] = False
 
@@ -293,6 +295,7 @@ class Numbers(Kind):
 
     keeps: ClassVar[tuple[str, ...]] = ("y_group",)
     score_name: ClassVar[str] = "1 - squared error over the variance of the groups' numbers"
+    least_score: ClassVar[float] = -np.inf
 
     @property
     def name(self) -> str:  # type: ignore[override]  # constant in other kinds; here there are two

@@ -80,8 +80,7 @@ def fit_auto(
     del fitted.held_out_  # the result has it
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
     about = with_sample(about, fitted)
-    estimate = _possible(fitted.estimate_, job.supervision.least_score)
-    return model, Result(about, methods, left_out, estimate)
+    return model, Result(about, methods, left_out, _with_ends(fitted.estimate_))
 
 
 def with_sample(about: RunInfo, fitted: AutoMixin) -> RunInfo:
@@ -92,16 +91,14 @@ def with_sample(about: RunInfo, fitted: AutoMixin) -> RunInfo:
     return replace(about, n_sampled=n_used, n_fitted=least if least > n_used else None)
 
 
-def _possible(estimate: Estimate, least: float) -> Estimate:
-    """The estimate with an interval of what a score can be, in numbers that a file can hold.
+def _with_ends(estimate: Estimate) -> Estimate:
+    """The estimate with an interval that a file can hold.
 
-    Where one group says nothing of others the interval has no end; R² is then said to be above -1,
-    or above what was found.
+    Where one group says nothing of others that of R² has no lower end; it is then said to be above
+    -1, or above what was found.
     """
-    low = max(estimate.low, least)
-    if np.isinf(low):
-        low = min(-1.0, estimate.score)
-    return replace(estimate, low=low, high=min(estimate.high, 1.0))
+    has_end = np.isfinite(estimate.low)
+    return estimate if has_end else replace(estimate, low=min(-1.0, estimate.score))
 
 
 def _folds(held_out: HeldOutGroups, job: Job) -> dict[str, list[FoldResult]]:

@@ -72,7 +72,6 @@ class Amounts(Numbers, by_name=False):
 
     score_name: ClassVar[str] = "R²: 1 - squared error over the variance of the groups' numbers"
     error_name: ClassVar[str] = "squared error over the variance of the groups' numbers"
-    least_score: ClassVar[float] = -np.inf
     covered_as: ClassVar[str | None] = "number"
 
     def targets_in(

@@ -59,8 +59,6 @@ class Supervision(ClassAnswers):
     #: What the score is the mean of, and what falls as it rises.
     score_name: ClassVar[str] = "share of groups predicted right"
     error_name: ClassVar[str] = "share of groups predicted wrong"
-    #: What a mean score is never below; R² can be anything up to 1.
-    least_score: ClassVar[float] = 0.0
     #: Whether a group's score is 0 or 1, so that a picture of it shows a probability instead.
     right_or_wrong: ClassVar[bool] = True
     #: Arguments it cannot do without, besides ``group`` and ``label``.
