@@ -44,8 +44,8 @@ class Purse(Budget):
 class Invented:
     """Answers as near to the truth as the name of the method says.
 
-    With rounds, of 100, as long as these are no more than 450. ``slow`` methods take ten seconds,
-    others one.
+    With rounds, of 100 (or 50 with large trees), as long as these are no more than 450. ``slow``
+    methods take ten seconds, others one.
     """
 
     def __init__(self, problem, splits, budget, slow=()):
@@ -62,8 +62,8 @@ class Invented:
             self.ran.append((entry.candidate.name, fold))
             code = self.problem.y[self.splits[fold][1]]
             strength = float(entry.candidate.method.name)
-            rounds = entry.candidate.rounds
-            strength *= min(rounds, 450) / 100 if rounds else 1.0
+            effort = entry.candidate.effort
+            strength *= min(effort, 450) / 100 if effort else 1.0
             rng = np.random.RandomState(len(self.ran))
             score = strength * (2 * code - 1) + rng.normal(size=len(code))
             proba = 1 / (1 + np.exp(-score))
@@ -129,6 +129,19 @@ def test_rounds_grow_as_long_as_they_are_clearly_worth_it(problem):
     tried = [e.candidate.rounds for e in race.entries if e.candidate.method is BOOST]
     assert tried == [100, 50, 150, 450, 1350]
     assert not race.entries[-1].candidate.is_baseline
+
+
+def test_where_rounds_are_worth_it_so_may_large_trees_be(problem):
+    method = replace(BOOST, params={"trees": "groupwise.boosting:HistTrees"})
+    race, _ = race_of(problem, [[Candidate(method), of(0.5)]])
+    tried = [e.candidate for e in race.entries if e.candidate.method is method]
+    leaves = [candidate.params.get("trees__max_leaf_nodes") for candidate in tried]
+    assert [c.rounds for c in tried] == [100, 50, 150, 450, 150, 1350, 450]
+    assert leaves == [None, None, None, None, 31, None, 31]
+    large = tried[-1]
+    assert large.grown() == [replace(large, params=large.params | {"n_estimators": 1350})]
+    smaller = [(c.rounds, c.effort) for c in tried if c.is_smaller(large)]
+    assert smaller == [(100, 100), (50, 50), (150, 150), (450, 450), (150, 300)]
 
 
 @pytest.mark.parametrize(("n_groups", "strength"), [(200, "0.0"), (50, "1.0")])

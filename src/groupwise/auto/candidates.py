@@ -49,6 +49,9 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "survival": (("means-cox", {}),),
 }
 _ROUNDS = "n_estimators"
+# Where more rounds are worth it there are three times as many, or trees of LightGBM's usual size.
+_MORE_ROUNDS = 3
+_LARGE_TREES = {"trees__max_depth": 8, "trees__max_leaf_nodes": 31}
 _BY_NAME = "for counts or outliers, by name"  # the automatic choice is by squared error
 _FEW_ROWS = "seldom the best; few rows cannot tell"  # benchmarks/transfer_forests.py
 _SLOW = "slow, and never among the best"  # on the sets that the rule was chosen on
@@ -107,19 +110,41 @@ class Candidate:
     @property
     def rounds(self) -> int:
         """How many rounds it boosts; 0 where these are not searched."""
-        if _ROUNDS not in self.method.search:
-            return 0
-        return int(self.method.build({}, self.params, 0).get_params()[_ROUNDS])
+        return int(self._parameters()[_ROUNDS]) if _ROUNDS in self.method.search else 0
 
-    def with_rounds(self, rounds: int) -> "Candidate":
-        """The same with so many rounds."""
-        return Candidate(self.method, self.params | {_ROUNDS: rounds})
+    @property
+    def effort(self) -> int:
+        """Its rounds, each counted twice with large trees: about what it costs."""
+        return self.rounds * (2 if self._has_large_trees else 1)
 
-    def is_shorter(self, other: "Candidate") -> bool:
-        """Whether it is the ``other`` but for fewer rounds."""
+    def grown(self) -> list["Candidate"]:
+        """The same with three times the rounds, and with large trees."""
+        larger = [{_ROUNDS: _MORE_ROUNDS * self.rounds}]
+        if not self._has_large_trees and self._parameters().keys() >= _LARGE_TREES.keys():
+            larger.append({_ROUNDS: self.rounds} | _LARGE_TREES)
+        return [Candidate(self.method, self.params | params) for params in larger]
+
+    def is_smaller(self, other: "Candidate") -> bool:
+        """Whether it is the ``other`` but for fewer rounds or smaller trees."""
         return (
-            self.rounds < other.rounds and self.with_rounds(0).key() == other.with_rounds(0).key()
+            self._without_size() == other._without_size()
+            and self.rounds <= other.rounds
+            and self._has_large_trees <= other._has_large_trees
+            and self.effort < other.effort
         )
+
+    @property
+    def _has_large_trees(self) -> bool:
+        return self.params.keys() >= _LARGE_TREES.keys()
+
+    def _without_size(self) -> str:
+        """What makes the fit what it is, but for rounds and trees."""
+        size = {_ROUNDS, *_LARGE_TREES}
+        params = {name: value for name, value in self.params.items() if name not in size}
+        return Candidate(self.method, params).key()
+
+    def _parameters(self) -> dict[str, Any]:
+        return self.method.build({}, self.params, 0).get_params()
 
 
 def first_candidates(

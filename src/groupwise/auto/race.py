@@ -21,9 +21,8 @@ __all__ = ["Race"]
 
 logger = logging.getLogger("groupwise.auto")
 
-# So many methods' settings are searched, and rounds grow by this factor.
+# So many methods' settings are searched.
 _N_SEARCHED = 3
-_MORE_ROUNDS = 3
 # Nobody is dropped before.
 _FOLDS_OF_ALL = 2
 
@@ -32,10 +31,10 @@ class Race:
     """Tiers of candidates, each over all folds in rounds.
 
     After a round, candidates that are clearly behind the fifth best leave (baselines stay); the
-    methods that lead then try their settings, boosting with more and more rounds as long as these
-    are clearly worth it, and slow methods come last. Decisions fall between
-    rounds and depend on losses only, never on the number of processes; where a limit leaves too
-    little time for all, the slowest leave that are not among the best.
+    methods that lead then try their settings, boosting with more rounds and larger trees as long as
+    these are clearly worth it, and slow methods come last. Decisions fall between rounds and depend
+    on losses only, never on the number of processes; where a limit leaves too little time for all,
+    the slowest leave that are not among the best.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ class Race:
         more = [] if self._few_groups else self._more_settings()
         while more:
             self.run_tier(more, slow)
-            more = self._more_rounds()
+            more = self._more_boosting()
         # against the clock one after another: half judged they are worth nothing
         step = self.budget.n_jobs if self.budget.is_limited else len(slow)
         for first in range(0, len(slow), max(step, 1)):
@@ -195,18 +194,18 @@ class Race:
         more = [candidate for some in [s for s in found if s][:_N_SEARCHED] for candidate in some]
         return self._not_tried(more)
 
-    def _more_rounds(self) -> list[Candidate]:
-        """Further rounds where the most that were tried are clearly better than the next fewer."""
+    def _more_boosting(self) -> list[Candidate]:
+        """More rounds, larger trees: where a method's best are clearly better than the next less."""
         entries, losses, order = self._in_order(self.n_folds)
         more = []
         for best in order:
             candidate = entries[best].candidate
-            shorter = [n for n, e in enumerate(entries) if e.candidate.is_shorter(candidate)]
-            if not shorter:
+            smaller = [n for n, e in enumerate(entries) if e.candidate.is_smaller(candidate)]
+            if not smaller:
                 continue
-            next_shorter = max(shorter, key=lambda n: entries[n].candidate.rounds)
-            if is_worse(losses[next_shorter], losses[best], errors=2.0):
-                more.append(candidate.with_rounds(_MORE_ROUNDS * candidate.rounds))
+            next_smaller = max(smaller, key=lambda n: entries[n].candidate.effort)
+            if is_worse(losses[next_smaller], losses[best], errors=2.0):
+                more += candidate.grown()
         return self._not_tried(more)
 
     def _in_order(self, n_folds: int) -> tuple[list[Entry], list[NDArray[Any]], list[int]]:
