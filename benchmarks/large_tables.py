@@ -129,8 +129,8 @@ def chosen(table: Table) -> tuple[Any, NDArray[Any]]:
     model.fit(table.X, table.known, **table.told)
     if table.kind in ("majority", "presence"):
         return model, model.predict_groups(table.X_new, table.groups_new.codes)
-    users = table.groups_new.codes if table.kind == "measure" else None
-    return model, model.predict(table.X_new, users)
+    groups = None if table.kind == "transfer" else table.groups_new.codes
+    return model, model.predict(table.X_new, groups)
 
 
 def boosted(table: Table, params: dict[str, Any]) -> dict[str, NDArray[Any]]:

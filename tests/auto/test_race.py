@@ -240,6 +240,16 @@ def test_many_candidates_on_two_folds_do_not_outvote_a_few_on_three(problem):
     assert (choice.n_folds, len(choice.entries)) == (5, 2)
 
 
+@pytest.mark.parametrize(("late", "n_folds"), [(3.0, 3), (0.6, 5)])
+def test_who_is_clearly_better_counts_on_three_folds(problem, late, n_folds):
+    first = [of(0.5), of(0.4), of(0.3), of(0.2), of(0.1)]
+    race, _ = race_of(problem, [first, [of(late), of(0.0)]], n_tasks=31)
+    assert sorted(len(entry.folds) for entry in race.entries) == [3, 3, 5, 5, 5, 5, 5]
+    choice = choose(KIND, race)
+    assert choice.n_folds == n_folds
+    assert (str(late) in [e.candidate.name for e in choice.entries]) == (n_folds == 3)
+
+
 def test_one_fold_is_judged_by_halves(problem):
     race, _ = race_of(problem, [[of(3.0), of(0.0)]], n_tasks=2)
     choice = choose(KIND, race)

@@ -14,7 +14,7 @@ from groupwise.auto.entries import Entry
 from groupwise.auto.kinds import Ensemble, Kind
 from groupwise.auto.members import Member
 from groupwise.auto.race import Race
-from groupwise.auto.scaling import design_effect, mean_interval, student_interval
+from groupwise.auto.scaling import design_effect, is_worse, mean_interval, student_interval
 from groupwise.exceptions import GroupDataError
 
 __all__ = [
@@ -120,24 +120,37 @@ def held_out_groups(
 def choose(kind: Kind, race: Race, whole: Whole = None) -> Choice:
     """Choose among the candidates that were judged on the same folds.
 
-    These are all folds, or, where time was short, so many that candidates times folds are the most;
-    three at least, if two candidates have as many: fewer say little of how good they are.
-    ``whole`` has the coarser id of each group, where folds divide none.
+    These are all folds, or, where time was short, so many that candidates times folds are the most
+    (fewer, if on these somebody is clearly better than all who have more); three at least, if two
+    candidates have as many: fewer say little of how good they are. ``whole`` has the coarser id of
+    each group, where folds divide none.
 
     Raises
     ------
     GroupDataError
         If there is none.
     """
-    two_have = sorted(len(entry.folds) for entry in race.usable(1))[-2:]
-    least = min(LEAST_FOLDS, *two_have, race.n_folds)
-    folds = range(race.n_folds, least - 1, -1)
-    n_folds = max(folds, key=lambda number: number * len(race.usable(number)))
+    n_folds = _n_folds(race)
     usable = race.usable(n_folds)
     if not usable:
         reasons = "; ".join(f"{e.candidate.name}: {e.reason or e.state}" for e in race.entries)
         raise GroupDataError(f"no candidate could be fitted ({reasons})")
     return choose_among(kind, race, whole, usable, n_folds)
+
+
+def _n_folds(race: Race) -> int:
+    """How many folds to choose by."""
+    two_have = sorted(len(entry.folds) for entry in race.usable(1))[-2:]
+    least = min(LEAST_FOLDS, *two_have, race.n_folds)
+    folds = range(race.n_folds, least - 1, -1)
+    n_folds = max(folds, key=lambda number: number * len(race.usable(number)))
+    for fewer in range(n_folds - 1, LEAST_FOLDS - 1, -1):
+        entries, losses, _ = race.in_order(fewer)
+        with_more = [id(entry) for entry in race.usable(n_folds)]
+        known = [loss for e, loss in zip(entries, losses, strict=True) if id(e) in with_more]
+        if known and is_worse(min(known, key=np.nanmean), min(losses, key=np.nanmean), errors=2.0):
+            n_folds = fewer
+    return n_folds
 
 
 def choose_among(

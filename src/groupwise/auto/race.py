@@ -141,9 +141,16 @@ class Race:
         folds = range(n_folds)
         return [e for e in self.entries if e.state != "failed" and all(f in e.folds for f in folds)]
 
+    def in_order(self, n_folds: int) -> tuple[list[Entry], list[NDArray[Any]], list[int]]:
+        """What the first folds judged, its losses, and the best of each method in their order."""
+        entries = self.usable(n_folds)
+        losses = self._losses(entries, n_folds)
+        means = [float(np.nanmean(loss)) for loss in losses]
+        return entries, losses, best_of_each(means, [e.candidate.method.name for e in entries])
+
     def _after_round(self, n_folds: int) -> None:
         """Keep time for the leaders' last fits, and drop who is clearly behind them."""
-        entries, losses, order = self._in_order(n_folds)
+        entries, losses, order = self.in_order(n_folds)
         if not entries:
             return
         leaders = order[: self.kind.n_averaged(self._n_groups)]
@@ -189,14 +196,14 @@ class Race:
 
     def _more_settings(self) -> list[Candidate]:
         """The small searches of the methods that lead."""
-        entries, _, order = self._in_order(self.n_folds)
+        entries, _, order = self.in_order(self.n_folds)
         found = [variants(entries[place].candidate) for place in order]
         more = [candidate for some in [s for s in found if s][:_N_SEARCHED] for candidate in some]
         return self._not_tried(more)
 
     def _more_boosting(self) -> list[Candidate]:
-        """More rounds, larger trees: where a method's best are clearly better than the next less."""
-        entries, losses, order = self._in_order(self.n_folds)
+        """More rounds and larger trees, where a method's best is clearly better than the next."""
+        entries, losses, order = self.in_order(self.n_folds)
         more = []
         for best in order:
             candidate = entries[best].candidate
@@ -207,13 +214,6 @@ class Race:
             if is_worse(losses[next_smaller], losses[best], errors=2.0):
                 more += candidate.grown()
         return self._not_tried(more)
-
-    def _in_order(self, n_folds: int) -> tuple[list[Entry], list[NDArray[Any]], list[int]]:
-        """What the first folds judged, its losses, and the best of each method in their order."""
-        entries = self.usable(n_folds)
-        losses = self._losses(entries, n_folds)
-        means = [float(np.nanmean(loss)) for loss in losses]
-        return entries, losses, best_of_each(means, [e.candidate.method.name for e in entries])
 
     def _not_tried(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         tried = {entry.candidate.key() for entry in self.entries}
