@@ -227,7 +227,8 @@ def write(lines: list[dict[str, Any]]) -> None:
     note = (
         "Share of new groups predicted right (majority, presence), of new rows (proportions, "
         "transfer), mean F1 of new groups (measure), R2 (total). The best use of LightGBM is the "
-        "best in hindsight; the standard error is over what was asked."
+        "best in hindsight; the standard error is over what was asked. The estimate is the one the "
+        "choice prints: of proportions how near groups' shares are, not of rows."
     )
     report.add(f"{LIMIT} seconds, two processes", [row_of(line) for line in lines], note)
 
