@@ -39,6 +39,7 @@ from groupwise import (
     model_selection,
     presence,
     proportions,
+    relative,
     transfer,
     uncertainty,
 )
@@ -288,6 +289,8 @@ MAJORITY = [
     *((f"sboost {vote} vote", partial(sboost, trees(), rule=vote), SESSIONS)
       for vote in ("mean", "score", "any")),
     ("naive default", lambda: majority.NaiveGroupClassifier(random_state=0), SESSIONS),
+    ("naive, differences", lambda: relative.RelativeFeaturesClassifier(
+        majority.NaiveGroupClassifier(random_state=0)), SESSIONS),
     ("naive logistic, 3 classes",
      lambda: majority.NaiveGroupClassifier(LogisticRegression(), rule="mean"), SESSIONS3),
     ("statistics default", lambda: majority.GroupStatisticsClassifier(random_state=0), SESSIONS3),
@@ -586,6 +589,8 @@ MEASURES = [
     ("focused own measure", lambda: focused(trees(), measure=lambda y, score, groups:
         groups.mean((y == (score > 0)) * 1.0)), COUNTS),
     ("boosted rows", row_trees, USERS),
+    ("boosted rows, relative", lambda: relative.RelativeFeaturesClassifier(
+        row_trees(), relative=("difference", "mean", "score")), USERS),
     ("boosted rows, balanced", lambda: row_trees(balance_groups=True, max_leaf_nodes=5), COUNTS),
     ("boosted rows, lambdarank", lambda: row_trees("lambdarank", measure="ndcg"), USERS),
     ("boosted rows, 3 classes", lambda: row_trees(measure="accuracy"), COUNTS3),
@@ -742,6 +747,10 @@ ESTIMATORS = [
 ]  # fmt: skip
 
 
+# Asked with groups only.
+NEED_GROUPS = (measures.ExpectedMeasureClassifier, relative.RelativeFeaturesClassifier)
+
+
 def predictions(make: Callable[[], Any], data: Data) -> Arrays:
     """Everything a fitted estimator says of held-out rows and their groups."""
     model = make().fit(**data.train)
@@ -751,7 +760,7 @@ def predictions(make: Callable[[], Any], data: Data) -> Arrays:
     for name in ROW_METHODS:
         if hasattr(model, name):
             method = getattr(model, name)
-            if not isinstance(model, measures.ExpectedMeasureClassifier):  # which needs groups
+            if not isinstance(model, NEED_GROUPS):
                 found[name] = method(X)
             elif name == "predict_proba":  # which never depended on them
                 found[name] = method(X, **where)
@@ -830,7 +839,9 @@ def group_measures() -> Arrays:
 
 
 def relative_features() -> Arrays:
-    return {"rows": measures.add_relative_features(USERS.test["X"], USERS.test["groups"])}
+    told = USERS.test["X"], USERS.test["groups"]
+    every = relative.add_relative_features(*told, ("difference", "mean", "score"))
+    return {"rows": relative.add_relative_features(*told), "every": every}
 
 
 def splits() -> Arrays:

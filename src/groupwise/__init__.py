@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from groupwise.measures import ExpectedMeasureClassifier, GroupAdaBoostClassifier
     from groupwise.presence import DPBoostClassifier, LPBoostClassifier
     from groupwise.proportions import ManifoldAOCClassifier, ManifoldAOCClassifierCV
+    from groupwise.relative import RelativeFeaturesClassifier
     from groupwise.transfer import BalancedTransferClassifier, TrAdaBoostClassifier
     from groupwise.uncertainty import (
         CalibratedGroupClassifier,
@@ -84,6 +85,7 @@ __all__ = [
     "ManifoldAOCClassifier",
     "ManifoldAOCClassifierCV",
     "NaiveGroupClassifier",
+    "RelativeFeaturesClassifier",
     "SBoostClassifier",
     "SBoostClassifierCV",
     "TrAdaBoostClassifier",
@@ -111,6 +113,7 @@ __all__ = [
     "plotting",
     "presence",
     "proportions",
+    "relative",
     "report",
     "rules",
     "save_model",
@@ -146,6 +149,7 @@ _HOMES = {
     "ManifoldAOCClassifier": "proportions",
     "ManifoldAOCClassifierCV": "proportions",
     "NaiveGroupClassifier": "majority",
+    "RelativeFeaturesClassifier": "relative",
     "SBoostClassifier": "majority",
     "TrAdaBoostClassifier": "transfer",
     "flatten_bags": "bags",

@@ -53,6 +53,9 @@ class Method:
         Whether rows may have an exposure.
     is_slow : bool, default=False
         Whether the automatic choice tries it last: it takes many times the time of the others.
+    relative : tuple of str, default=()
+        What it is told of how rows differ inside their group, besides their features
+        (:class:`~groupwise.RelativeFeaturesClassifier`).
     """
 
     kind: str
@@ -70,6 +73,7 @@ class Method:
     uses_unlabelled: bool = False
     takes_exposure: bool = False
     is_slow: bool = False
+    relative: tuple[str, ...] = ()
 
     def reason_against(
         self,
@@ -111,6 +115,17 @@ class Method:
         OptionError
             For a parameter the estimator does not have; the message names those it has.
         """
+        estimator = self._estimator(fixed, params, seed)
+        if not self.relative:
+            return estimator
+        return _load(_RELATIVE)(estimator, relative=self.relative)
+
+    def parameters(self, params: dict[str, Any]) -> dict[str, Any]:
+        """All its parameters, with those that the caller chooses."""
+        return self._estimator({}, params, 0).get_params()
+
+    def _estimator(self, fixed: dict[str, Any], params: dict[str, Any], seed: int) -> Any:
+        """As the rows' features are, with nothing beside them."""
         own = {name: _made(value) for name, value in self.params.items()}
         estimator = _load(self.path)(**own)
         valid = estimator.get_params()
@@ -136,6 +151,7 @@ def _made(value: object) -> Any:
 
 
 _NAIVE = "groupwise.majority:NaiveGroupClassifier"
+_RELATIVE = "groupwise.relative:RelativeFeaturesClassifier"
 _STATISTICS = "groupwise.majority:GroupStatisticsClassifier"
 _BOOST = "groupwise.gbdt:GroupBoostClassifier"
 _BOOST_NUMBERS = "groupwise.gbdt:GroupBoostRegressor"
@@ -149,6 +165,7 @@ _LOGISTIC = "sklearn.linear_model:LogisticRegression"
 _ROW_FOREST = "groupwise.boosting:forest"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
+_IN_VIEW = " and on their differences from their group's mean (Mundlak 1978)"
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 _MEAN_RULES = {"rule": ("mean", "score")}  # of probabilities, of log-odds
@@ -246,6 +263,8 @@ METHODS: tuple[Method, ...] = (
            _boosting("SessionSoftmaxLoss"), _ROUNDS),
     Method("majority", "naive-boosting", _NAIVE, "the naive approach of Jin and Liu 2005",
            search={"rule": ("majority", "mean")}),
+    Method("majority", "naive-relative", _NAIVE, "the naive approach, on rows" + _IN_VIEW,
+           {"rule": "mean"}, relative=("difference",)),
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "naive-forest", _NAIVE, "the same with extremely randomised trees",
@@ -391,6 +410,13 @@ METHODS: tuple[Method, ...] = (
            "boosting with a threshold tuned on whole groups", n_classes=2),
     Method("measure", "boosted-rows", "groupwise.measures:BoostedRowsClassifier",
            "baseline: gradient boosting on rows", search={"n_estimators": (100, 300)}),
+    Method("measure", "boosted-differences", "groupwise.measures:BoostedRowsClassifier",
+           "gradient boosting on rows" + _IN_VIEW, search={"n_estimators": (100, 300)},
+           relative=("difference", "mean")),
+    Method("measure", "boosted-scores", "groupwise.measures:BoostedRowsClassifier",
+           "gradient boosting on rows and on their standard scores inside their group",
+           search={"n_estimators": (100, 300)},
+           relative=("score",)),
     Method("measure", "focused-adaboost", "groupwise.measures:FocusedAdaBoostClassifier",
            "AdaBoost with weight on the groups that do badly"),
     Method("measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier",

@@ -35,6 +35,7 @@ from groupwise.model_selection import WholeGroupKFold, cross_validate
 __all__ = ["GROUP_CHECKS", "all_estimators", "parametrize_with_group_checks"]
 
 _PACKAGES = (
+    "relative",
     "majority",
     "proportions",
     "presence",

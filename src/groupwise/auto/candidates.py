@@ -104,7 +104,7 @@ class Candidate:
 
     def key(self) -> str:
         """Everything that makes the fit what it is, as text."""
-        made = [self.method.path, self.method.params, self.params]
+        made = [self.method.path, self.method.params, self.params, self.method.relative]
         return json.dumps(made, sort_keys=True, default=repr)
 
     @property
@@ -144,7 +144,7 @@ class Candidate:
         return Candidate(self.method, params).key()
 
     def _parameters(self) -> dict[str, Any]:
-        return self.method.build({}, self.params, 0).get_params()
+        return self.method.parameters(self.params)
 
 
 def first_candidates(
@@ -182,7 +182,7 @@ def variants(candidate: Candidate) -> list[Candidate]:
     method, grid = candidate.method, candidate.method.search
     if not grid:
         return []
-    default = method.build({}, candidate.params, 0).get_params()
+    default = method.parameters(candidate.params)
     settings = [
         dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
     ]

@@ -120,6 +120,7 @@ OWN = {
     "groupwise.proportions.mean_map": "MeanMapClassifier",
     "groupwise.proportions.mlp": "MLPAOCClassifier",
     "groupwise.proportions.svm": "SVMAOCClassifier",
+    "groupwise.relative": "RelativeFeaturesClassifier",
     "groupwise.rules": "AnyPositive MajorityVote MeanProbability MeanScore Presence",
     "groupwise.tables.columns": "Schema",
     "groupwise.transfer.augmentation": "FeatureAugmentationClassifier",

@@ -8,9 +8,9 @@ from groupwise.measures.boosted_rows import BoostedRowsClassifier
 from groupwise.measures.expected_measure import ExpectedMeasureClassifier
 from groupwise.measures.focused import FocusedAdaBoostClassifier
 from groupwise.measures.measure_stumps import MeasureStumps
-from groupwise.measures.relative_features import add_relative_features
 from groupwise.measures.svm_perf import SVMPerfClassifier
 from groupwise.measures.threshold import ThresholdTunedClassifier
+from groupwise.relative import add_relative_features
 
 __all__ = [
     "BoostedRowsClassifier",
