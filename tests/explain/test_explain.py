@@ -14,6 +14,7 @@ from groupwise import (
     GroupBoostClassifier,
     GroupBoostRegressor,
     NaiveGroupClassifier,
+    RelativeFeaturesClassifier,
     SBoostClassifier,
 )
 from groupwise.explain import (
@@ -102,6 +103,16 @@ def test_contributions_by_permutation_add_up_and_find_the_terms_of_a_sum(bags):
     changed[:, 1] = X[:20, 1]
     step = model.decision_function(changed) - model.decision_function(X[20:21])
     assert np.allclose(one.values[:, 1], step)
+
+
+def test_a_model_that_is_given_more_features_is_explained_by_those_it_was_fitted_to(bags):
+    """Rows are explained one by one, and a row alone differs from nothing."""
+    X, _, _ = bags
+    model = fitted(RelativeFeaturesClassifier(NaiveGroupClassifier(LogisticRegression())), bags)
+    found = explain_rows(model, X[:20], n_permutations=2, random_state=0)
+    assert found.method == "permutation" and found.values.shape == (20, X.shape[1])
+    alone = model.decision_function(X[:20], groups=np.arange(20))
+    assert np.abs(found.score_row - alone).max() < 1e-6
 
 
 def test_category_columns_are_explained_too(bags):

@@ -156,11 +156,15 @@ _Found = tuple[NDArray[np.float64], NDArray[np.float64], str]
 
 
 def _scorers(estimator: Any) -> list[tuple[Any, Any]]:
-    """Models, and what may compute the rows' scores inside them; the answers decide."""
+    """Models, and what may compute the rows' scores inside them; the answers decide.
+
+    A model that is given other features than the one around it is not asked about these.
+    """
     inside = [getattr(estimator, name, None) for name in ("ensemble_", "estimator_")]
     found = [(estimator, each) for each in inside if each is not None]
-    ours = [each for _, each in found if isinstance(each, GroupMixin)]
-    return found + [deeper for each in ours for deeper in _scorers(each)]
+    ours: list[Any] = [each for _, each in found if isinstance(each, GroupMixin)]
+    same = [each for each in ours if each.n_features_in_ == estimator.n_features_in_]
+    return found + [deeper for each in same for deeper in _scorers(each)]
 
 
 def _adds_up(found: _Found, score: NDArray[Any]) -> bool:
