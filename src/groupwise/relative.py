@@ -1,6 +1,6 @@
 """Rows seen from inside their group: how each differs from its neighbours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_array
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from groupwise._typing import Ids, MatrixLike, Rows
 from groupwise.base import BaseGroupClassifier, Predictions
@@ -44,7 +44,7 @@ class RelativeFeaturesClassifier(BaseGroupClassifier):
         Of this library; everything is asked of it, ``score`` included.
     relative : tuple of {"score", "difference", "mean"}, default=("difference",)
         As in :func:`add_relative_features`. Standard scores suit groups that differ in scale; means
-        beside differences suit many groups, as a group's means tell who it is.
+        beside differences want many groups, as trees can tell a group by its means.
     group_column : str, default=None
 
     Attributes
@@ -92,7 +92,7 @@ class RelativeFeaturesClassifier(BaseGroupClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-            A sparse matrix becomes a dense table.
+            Of what the estimator takes; a sparse matrix becomes a dense table.
         y : array-like of shape (n_rows,)
             As the estimator takes it.
         groups : array-like of shape (n_rows,), default=None
@@ -103,6 +103,11 @@ class RelativeFeaturesClassifier(BaseGroupClassifier):
         self : estimator
         """
         _check_relative(self.relative)
+        if not has_fit_parameter(self.estimator, "groups"):
+            raise TypeError(
+                f"estimator must be one that fits groups, got {type(self.estimator).__name__}; "
+                "NaiveGroupClassifier makes one of a classifier of rows"
+            )
         require_y(self, y)
         table, groups = self._groups_to_fit(X, groups)
         rows = check_features(self, table)
@@ -221,12 +226,10 @@ def _with_relative(X: Rows, groups: Groups, relative: Sequence[str]) -> Rows:
     mean = _known_mean(rows, groups)[groups.codes]
     apart = rows - mean
     apart[np.abs(apart) <= _ROUNDING * np.abs(mean)] = 0.0
-    parts: dict[str, Callable[[], NDArray[Any]]] = {
-        "score": lambda: _score(apart, groups),
-        "difference": lambda: apart,
-        "mean": lambda: mean,
-    }
-    return np.hstack([rows, *(parts[each]().astype(rows.dtype, copy=False) for each in relative)])
+    parts = {"difference": apart, "mean": mean}
+    if "score" in relative:
+        parts["score"] = _score(apart, groups)
+    return np.hstack([rows, *(parts[each].astype(rows.dtype, copy=False) for each in relative)])
 
 
 def _score(apart: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

@@ -156,6 +156,11 @@ def test_a_model_file(tmp_path):
     )
 
 
+def test_a_classifier_that_knows_no_groups_is_refused():
+    with pytest.raises(TypeError, match="fits groups, got LogisticRegression"):
+        RelativeFeaturesClassifier(LogisticRegression()).fit(USERS.X, USERS.y)
+
+
 def test_what_is_no_relative_feature_is_refused():
     with pytest.raises(ValueError, match="relative must be some of"):
         RelativeFeaturesClassifier(TREES, relative=("rank",)).fit(USERS.X, USERS.y)
