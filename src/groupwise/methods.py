@@ -37,8 +37,8 @@ class Method:
     max_rows : int, default=None
         Above this many rows the method is left out of comparisons.
     max_features : int, default=None
-        Above this many columns the automatic choice leaves it out: it reads some of them, at many
-        times the cost.
+        Above this many columns the automatic choice leaves it out: it reads some of them, or makes
+        many more.
     n_classes : int, default=None
         The most classes it takes; ``None``: any number.
     measures : frozenset of str, default=None
@@ -96,7 +96,7 @@ class Method:
         if self.max_rows is not None and n_rows > self.max_rows:
             return f"is for up to {self.max_rows:,} rows, there are {n_rows:,}"
         if self.max_features is not None and n_features > self.max_features:
-            return f"reads at most {self.max_features} columns at once, there are {n_features}"
+            return f"is for up to {self.max_features} columns, there are {n_features}"
         return None
 
     def build(self, fixed: dict[str, Any], params: dict[str, Any], seed: int) -> Any:
@@ -166,6 +166,7 @@ _ROW_FOREST = "groupwise.boosting:forest"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _IN_VIEW = " and on their differences from their group's mean (Mundlak 1978)"
+_MANY_TWICE = 500  # columns: there are as many again, and sparse ones become dense
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 _MEAN_RULES = {"rule": ("mean", "score")}  # of probabilities, of log-odds
@@ -264,7 +265,7 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "naive-boosting", _NAIVE, "the naive approach of Jin and Liu 2005",
            search={"rule": ("majority", "mean")}),
     Method("majority", "naive-relative", _NAIVE, "the naive approach, on rows" + _IN_VIEW,
-           {"rule": "mean"}, relative=("difference",)),
+           {"rule": "mean"}, max_features=_MANY_TWICE, relative=("difference",)),
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "naive-forest", _NAIVE, "the same with extremely randomised trees",
@@ -412,11 +413,10 @@ METHODS: tuple[Method, ...] = (
            "baseline: gradient boosting on rows", search={"n_estimators": (100, 300)}),
     Method("measure", "boosted-differences", "groupwise.measures:BoostedRowsClassifier",
            "gradient boosting on rows" + _IN_VIEW, search={"n_estimators": (100, 300)},
-           relative=("difference", "mean")),
+           max_features=_MANY_TWICE, relative=("difference", "mean")),
     Method("measure", "boosted-scores", "groupwise.measures:BoostedRowsClassifier",
            "gradient boosting on rows and on their standard scores inside their group",
-           search={"n_estimators": (100, 300)},
-           relative=("score",)),
+           search={"n_estimators": (100, 300)}, max_features=_MANY_TWICE, relative=("score",)),
     Method("measure", "focused-adaboost", "groupwise.measures:FocusedAdaBoostClassifier",
            "AdaBoost with weight on the groups that do badly"),
     Method("measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier",

@@ -223,13 +223,19 @@ def _with_relative(X: Rows, groups: Groups, relative: Sequence[str]) -> Rows:
         return X
     table: Any = X
     rows = table.toarray() if issparse(table) else table
-    mean = _known_mean(rows, groups)[groups.codes]
-    apart = rows - mean
-    apart[np.abs(apart) <= _ROUNDING * np.abs(mean)] = 0.0
-    parts = {"difference": apart, "mean": mean}
-    if "score" in relative:
-        parts["score"] = _score(apart, groups)
-    return np.hstack([rows, *(parts[each].astype(rows.dtype, copy=False) for each in relative)])
+    n_features = rows.shape[1]
+    both = np.empty((len(rows), n_features * (1 + len(relative))), rows.dtype)
+    both[:, :n_features] = rows
+    for place, column in enumerate(rows.T):  # one at a time: at once they would be several tables
+        mean = _known_mean(column, groups)[groups.codes]
+        apart = column - mean
+        apart[np.abs(apart) <= _ROUNDING * np.abs(mean)] = 0.0
+        features = {"difference": apart, "mean": mean}
+        if "score" in relative:
+            features["score"] = _score(apart, groups)
+        for number, each in enumerate(relative, start=1):
+            both[:, number * n_features + place] = features[each]
+    return both
 
 
 def _score(apart: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

@@ -386,3 +386,22 @@ def test_a_failure_is_told_once(caplog):
 )
 def test_intervals_are_of_possible_scores(kind, found, said):
     assert _possible(kind, found) == said
+
+
+def test_what_makes_many_columns_of_many_is_not_tried():
+    told = {"n_rows": 100, "n_classes": 2, "measure": "f1"}
+    few, wide = (first_candidates("measure", n_features=n, **told) for n in (500, 501))
+    assert not few[1]
+    assert wide[1]["boosted-scores"] == "is for up to 500 columns, there are 501"
+    assert set(wide[1]) == {"boosted-differences", "boosted-scores"}
+
+
+def test_rows_seen_in_their_group_are_another_fit_with_the_same_settings():
+    methods = {method.name: method for method in METHODS if method.kind == "measure"}
+    plain, relative = (Candidate(methods[name]) for name in ("boosted-rows", "boosted-scores"))
+    assert plain.key() != relative.key() and plain.rounds == relative.rounds == 300
+    assert [each.params for each in variants(relative)] == [{"n_estimators": 100}]
+    (more,) = (each for each in relative.grown() if each.rounds == 900)
+    assert relative.is_smaller(more) and not plain.is_smaller(more)
+    built = more.method.build({"measure": "accuracy"}, more.params, seed=3).estimator
+    assert (built.n_estimators, built.measure, built.random_state) == (900, "accuracy", 3)
