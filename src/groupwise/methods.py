@@ -166,7 +166,7 @@ _ROW_FOREST = "groupwise.boosting:forest"
 _NAIVE_MEAN = "baseline: rows get their group's label, the mean of their probabilities decides"
 _FOREST = "baseline: a forest on each group's mean, spread, least and largest value"
 _IN_VIEW = " and on their differences from their group's mean (Mundlak 1978)"
-_MANY_TWICE = 500  # columns: there are as many again, and sparse ones become dense
+_MOST_COLUMNS = 500  # in view of the group: there are as many again, and sparse ones become dense
 _ROUNDS = {"n_estimators": (50, 150)}
 _COSTS = {"C": (0.1, 1.0, 10.0)}
 _MEAN_RULES = {"rule": ("mean", "score")}  # of probabilities, of log-odds
@@ -265,7 +265,7 @@ METHODS: tuple[Method, ...] = (
     Method("majority", "naive-boosting", _NAIVE, "the naive approach of Jin and Liu 2005",
            search={"rule": ("majority", "mean")}),
     Method("majority", "naive-relative", _NAIVE, "the naive approach, on rows" + _IN_VIEW,
-           {"rule": "mean"}, max_features=_MANY_TWICE, relative=("difference",)),
+           {"rule": "mean"}, max_features=_MOST_COLUMNS, relative=("difference",)),
     Method("majority", "naive-logistic", _NAIVE, "the naive approach of Jin and Liu 2005",
            {"estimator": _LOGISTIC}, {"estimator__C": (0.1, 1.0)}),
     Method("majority", "naive-forest", _NAIVE, "the same with extremely randomised trees",
@@ -413,10 +413,10 @@ METHODS: tuple[Method, ...] = (
            "baseline: gradient boosting on rows", search={"n_estimators": (100, 300)}),
     Method("measure", "boosted-differences", "groupwise.measures:BoostedRowsClassifier",
            "gradient boosting on rows" + _IN_VIEW, search={"n_estimators": (100, 300)},
-           max_features=_MANY_TWICE, relative=("difference", "mean")),
+           max_features=_MOST_COLUMNS, relative=("difference", "mean")),
     Method("measure", "boosted-scores", "groupwise.measures:BoostedRowsClassifier",
            "gradient boosting on rows and on their standard scores inside their group",
-           search={"n_estimators": (100, 300)}, max_features=_MANY_TWICE, relative=("score",)),
+           search={"n_estimators": (100, 300)}, max_features=_MOST_COLUMNS, relative=("score",)),
     Method("measure", "focused-adaboost", "groupwise.measures:FocusedAdaBoostClassifier",
            "AdaBoost with weight on the groups that do badly"),
     Method("measure", "adaboost-group", "groupwise.measures:GroupAdaBoostClassifier",
