@@ -47,7 +47,7 @@ from groupwise.gbdt import (
 from groupwise.io import ModelFileError, load_model, save_model
 from groupwise.jobs import Result
 from groupwise.measures import BoostedRowsClassifier
-from groupwise.proportions import KernelCountClassifier
+from groupwise.proportions import GroupStatisticsRegressor, KernelCountClassifier
 from groupwise.report import render
 from groupwise.tables import TableError, read_table, write_table
 from groupwise.tables.formats import without_password
@@ -357,6 +357,7 @@ def settings():
         GroupBoostMultilabelClassifier(n_estimators=4, trees=trees),
         KernelCountClassifier(goal="transduction", alphas=(0.1,), cv=2, widths=(1.0,), rhos=(1.0,)),
         GroupStatisticsClassifier(),
+        GroupStatisticsRegressor(),
         NaiveGroupClassifier(),
         BoostedRowsClassifier(n_estimators=5, n_jobs=1, balance_groups=True),
         TransductiveSVC(C=10.0, unlabeled_cost=1.0),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,15 +108,17 @@ def _label(table: pd.DataFrame, told: str) -> NDArray[np.intp]:
     return (values > values.quantile(float(wanted))).to_numpy(np.intp)
 
 
-def panel(name: str) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
-    """Rows, labels and groups: whole groups of four rows and more, at most 4,000 rows in all."""
-    told, table = PANELS[name], tables()[name].copy()
-    table = table.drop(columns=told.without.split())
+def group_of(told: Panel, table: pd.DataFrame) -> NDArray[np.intp]:
+    """The group of each row; its column is taken out of the table."""
     if told.group.startswith("rows of "):
-        group = np.arange(len(table)) // int(told.group.removeprefix("rows of "))
-    else:
-        group = np.unique(table.pop(told.group).astype(str), return_inverse=True)[1]
-    y = _label(table, told.label)
+        return np.arange(len(table)) // int(told.group.removeprefix("rows of "))
+    return np.unique(table.pop(told.group).astype(str), return_inverse=True)[1]
+
+
+def rows_in_groups(
+    table: pd.DataFrame, y: NDArray[Any], group: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.intp]]:
+    """Rows, what is told and groups: whole groups of four rows and more, up to 4,000 rows."""
     numbers = table.select_dtypes("number")
     words = [c for c in table if c not in numbers and table[c].nunique() <= 30]
     X = pd.get_dummies(table[[*numbers, *words]], columns=words).to_numpy(float)
@@ -125,3 +128,11 @@ def panel(name: str) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.
     taken = order[np.cumsum(sizes[order]) <= MAX_ROWS]
     rows = np.flatnonzero(np.isin(group, taken))
     return X[rows], y[rows], np.unique(group[rows], return_inverse=True)[1]
+
+
+def panel(name: str) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+    """Rows, labels and groups."""
+    told, table = PANELS[name], tables()[name].copy()
+    table = table.drop(columns=told.without.split())
+    group = group_of(told, table)
+    return rows_in_groups(table, _label(table, told.label), group)

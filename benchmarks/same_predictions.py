@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
@@ -470,6 +470,15 @@ PROPORTIONS = [
     ("linear counts, 3 classes", lambda: proportions.LinearCountClassifier((1.0,)), COUNTS3),
     ("decode and refit", lambda: proportions.DecodeRefitClassifier(random_state=0), COUNTS),
     ("easy llp", lambda: proportions.EasyLLPClassifier(), COUNTS),
+    ("naive shares", lambda: proportions.NaiveSharesClassifier(random_state=0), COUNTS),
+    ("naive shares, 3 classes", lambda: proportions.NaiveSharesClassifier(
+        LogisticRegression()), COUNTS3.each(shares)),
+    ("naive means", lambda: proportions.NaiveGroupRegressor(random_state=0), MEANS),
+    ("naive totals", lambda: proportions.NaiveGroupRegressor(target="total", random_state=0),
+     TOTALS),
+    ("statistics, means", lambda: proportions.GroupStatisticsRegressor(random_state=0), MEANS),
+    ("statistics, totals", lambda: proportions.GroupStatisticsRegressor(
+        LinearRegression(), statistics=("mean", "std"), target="total"), TOTALS),
     ("easy llp, 3 classes", lambda: proportions.EasyLLPClassifier(0.1, width=0.5), COUNTS3),
 ]  # fmt: skip
 

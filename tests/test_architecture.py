@@ -16,7 +16,7 @@ LAYERS = [
     {"_typing", "bags", "rules"},
     {"inputs"},
     {"base", "kernels", "losses", "solvers", "metrics", "datasets"},
-    {"model_selection", "boosting", "pipeline", "relative", "targets"},
+    {"model_selection", "boosting", "pipeline", "relative", "statistics", "targets"},
     {"gbdt", "nets"},
     {
         "majority",

@@ -225,6 +225,19 @@ def _of_numbers(kind: str) -> tuple[Method, ...]:
         ),
         Method(
             kind,
+            "naive-boosting",
+            "groupwise.proportions:NaiveGroupRegressor",
+            "baseline: boosting; rows get their group's mean, the mean of their numbers counts",
+        ),
+        Method(
+            kind,
+            "statistics",
+            "groupwise.proportions:GroupStatisticsRegressor",
+            _FOREST,
+            explains=False,
+        ),
+        Method(
+            kind,
             "manifold",
             "groupwise.proportions:ManifoldAOCRegressor",
             "AOC-manifold, Chen et al. 2009",
@@ -395,6 +408,9 @@ METHODS: tuple[Method, ...] = (
            max_rows=20_000),
     Method("proportions", "in-context", _IN_CONTEXT, _NETWORK, {"kind": "proportions"},
            max_rows=5000, max_features=48, uses_unlabelled=True),
+    Method("proportions", "naive-boosting", "groupwise.proportions:NaiveSharesClassifier",
+           "baseline: boosting; rows get their group's shares, their probabilities' mean counts",
+           max_rows=200_000),  # a line per row and class
     Method("proportions", "means-logistic", "groupwise.proportions:GroupMeansClassifier",
            _ON_MEANS),
     Method("proportions", "constant", "groupwise.proportions:GroupMeansClassifier",

@@ -162,14 +162,16 @@ def test_the_loss_of_a_count_by_hand():
     np.testing.assert_allclose(count_loss(answer, truth), [expected])
 
 
-def test_numbers_are_averaged_over_the_good_ones():
+@pytest.mark.parametrize(("n_groups", "n_best"), [(50, 5), (100, 3)])
+def test_numbers_are_averaged_over_the_good_ones(n_groups, n_best):
     rng = np.random.RandomState(0)
-    y = rng.normal(size=50)
-    truth = Truth(y, Groups(np.arange(50)), np.arange(50) % 5, 0)
-    answers = [{"y_group": y + 0.1 * rng.normal(size=50)} for _ in range(4)]
-    answers.append({"y_group": np.zeros(50)})
-    found = NumberAverage.fit(answers, truth, list("abcde"))
-    assert len(found.chosen) <= 3 and 4 not in found.chosen
+    y = rng.normal(size=n_groups)
+    truth = Truth(y, Groups(np.arange(n_groups)), np.arange(n_groups) % 5, 0)
+    answers = [{"y_group": y + 0.1 * rng.normal(size=n_groups)} for _ in range(6)]
+    answers.insert(0, {"y_group": np.zeros(n_groups)})
+    found = NumberAverage.fit(answers, truth, "gabcdef")
+    losses = [np.mean((answer["y_group"] - y) ** 2) for answer in answers]
+    assert found.chosen == np.argsort(losses)[:n_best].tolist()
     said = found.combine([answers[m] for m in found.chosen], truth.groups)["y_group"]
     np.testing.assert_allclose(said, np.mean([answers[m]["y_group"] for m in found.chosen], axis=0))
 

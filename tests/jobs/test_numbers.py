@@ -117,7 +117,7 @@ def test_comparison_report_and_automatic_choice(clinics):
     assert "Numbers in &#39;below&#39;." in text
     for picture in ("Class by class", "Calibration", "Probability given", "shares"):
         assert f"{picture}:" not in text and f"<b>{picture}" not in text
-    done = learn("fit", clinics, "-l", "price", "-k", "mean", "--time", "5s", "--jobs", 1,
+    done = learn("fit", clinics, "-l", "price", "-k", "mean", "--time", "15s", "--jobs", 1,
                  "-o", clinics / "auto.skops", "--report", page, "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)

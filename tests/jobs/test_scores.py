@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
 from groupwise.jobs import METHODS, Job, leaderboard, make_supervision
 from groupwise.jobs.result import Result
@@ -15,7 +14,6 @@ from groupwise.tables import LoadedTable
 # Small enough to run all methods; where a method has no such parameter it is left out.
 SMALL = {"n_estimators": 6, "epochs": 3, "n_restarts": 1, "cv": 2, "n_members": 1}
 MORE = {
-    "statistics": {"estimator": RandomForestClassifier(5, random_state=0)},
     "kernel-counts": {"widths": (1.0,), "alphas": (0.1,), "rhos": (0.0,)},
     "mlp": {"hidden_layer_sizes": (8,)},
     "dpboost": {"time_limit": 2.0},

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from groupwise import Groups, GroupStatisticsClassifier
-from groupwise.majority.statistics import summarise
+from groupwise.statistics import summarise
 
 
 def test_statistics_by_hand():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from groupwise.datasets.aggregates import make_aggregates
@@ -20,6 +20,7 @@ from groupwise.proportions import (
     GroupMeansClassifier,
     GroupMeansCoxRegressor,
     GroupMeansRegressor,
+    GroupStatisticsRegressor,
     KernelCountClassifier,
     KNNAOCClassifier,
     LaplacianMeanMapClassifier,
@@ -29,6 +30,8 @@ from groupwise.proportions import (
     ManifoldAOCRegressor,
     MeanMapClassifier,
     MLPAOCClassifier,
+    NaiveGroupRegressor,
+    NaiveSharesClassifier,
     SVMAOCClassifier,
 )
 from groupwise.testing import parametrize_with_group_checks
@@ -50,6 +53,7 @@ CLASSIFIERS = [
     EasyLLPClassifier(),
     GraphAOCClassifier(),
     GroupMeansClassifier(),
+    NaiveSharesClassifier(),
 ]
 if find_spec("torch"):
     CLASSIFIERS.append(MLPAOCClassifier((16,), epochs=30))
@@ -59,6 +63,8 @@ REGRESSORS = [
     ManifoldAOCRegressor("group", "l1", gamma2=0.1),
     GroupMeansRegressor(),
     GroupMeansCoxRegressor(),
+    GroupStatisticsRegressor(Ridge()),
+    NaiveGroupRegressor(),
 ]
 
 VARIANTS = [

@@ -31,7 +31,7 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("naive-boosting", {"rule": "score"}),
         ("statistics", {}),
     ),
-    "proportions": (("constant", {}), ("means-logistic", {})),
+    "proportions": (("constant", {}), ("means-logistic", {}), ("naive-boosting", {})),
     "measure": (("boosted-rows", {}),),  # the average tunes a threshold itself
     "transfer": (
         ("target-logistic", {}),
@@ -44,8 +44,10 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("equal-mass", {}),
         ("union", {}),
     ),
-    "mean": (("constant", {}), ("means-ridge", {})),
-    "total": (("constant", {}), ("means-ridge", {})),
+    **dict.fromkeys(
+        ("mean", "total"),
+        (("constant", {}), ("means-ridge", {}), ("naive-boosting", {}), ("statistics", {})),
+    ),
     "survival": (("means-cox", {}),),
 }
 _ROUNDS = "n_estimators"

@@ -22,7 +22,6 @@ from groupwise.losses.poisson_binomial import PoissonBinomial
 __all__ = [
     "FEW_GROUPS",
     "N_BEST",
-    "N_BEST_NUMBERS",
     "ROW_PENALTY",
     "Answer",
     "GroupAverage",
@@ -35,6 +34,7 @@ __all__ = [
     "log_odds",
     "mixture_weights",
     "n_averaged_classes",
+    "n_averaged_numbers",
 ]
 
 #: One candidate's answers about rows or groups.
@@ -42,9 +42,10 @@ Answer = dict[str, NDArray[Any]]
 
 #: Below so many groups a choice between members is mostly luck: all take part, with weights.
 FEW_GROUPS = 60
-#: So many members are averaged; of numbers so many.
+#: So many members are averaged.
 N_BEST = 5
-N_BEST_NUMBERS = 3
+# Of numbers fewer, where groups are not few: they have equal weights.
+_N_BEST_NUMBERS = 3
 # Of classes of groups so many, as long as these are fewer than the second.
 _N_BEST_CLASSES, _MANY_GROUPS = 8, 1000
 # How many groups' worth of evidence it takes to move a member's scaling, and the average's: the
@@ -144,6 +145,17 @@ def n_averaged_classes(n_groups: int) -> int | None:
     if n_groups < FEW_GROUPS:
         return None
     return _N_BEST_CLASSES if n_groups < _MANY_GROUPS else N_BEST
+
+
+def n_averaged_numbers(n_groups: int) -> int:
+    """How many members tell the numbers of groups at most.
+
+    Examples
+    --------
+    >>> [n_averaged_numbers(n_groups) for n_groups in (59, 60)]
+    [5, 3]
+    """
+    return N_BEST if n_groups < FEW_GROUPS else _N_BEST_NUMBERS
 
 
 def log_odds(proba: NDArray[Any]) -> NDArray[Any]:
@@ -281,12 +293,6 @@ def count_loss(answer: Answer, truth: Truth) -> NDArray[Any]:
     return total / len(classes)
 
 
-def _good_ones(losses: Sequence[NDArray[Any]], methods: Sequence[str]) -> list[int]:
-    """The best three methods, without those that are clearly behind the best."""
-    order = best_of_each([float(np.nanmean(loss)) for loss in losses], methods)[:N_BEST_NUMBERS]
-    return [m for m in order if not is_worse(losses[m], losses[order[0]], errors=2.0)]
-
-
 @dataclass(frozen=True)
 class ShareAverage:
     r"""The weighed mean of the five with the likeliest counts; shares with one temperature.
@@ -333,7 +339,7 @@ class ShareAverage:
 
 @dataclass(frozen=True)
 class NumberAverage:
-    """The mean number of the best few by squared error.
+    """The mean number of the best few by squared error, without those clearly behind the best.
 
     Attributes
     ----------
@@ -347,7 +353,10 @@ class NumberAverage:
         cls, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
     ) -> "NumberAverage":
         """Choose and average."""
-        return cls(_good_ones([(a["y_group"] - truth.y_group) ** 2 for a in answers], methods))
+        losses = [(answer["y_group"] - truth.y_group) ** 2 for answer in answers]
+        order = best_of_each([float(loss.mean()) for loss in losses], methods)
+        best = order[: n_averaged_numbers(truth.groups.n_groups)]
+        return cls([m for m in best if not is_worse(losses[m], losses[best[0]], errors=2.0)])
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
         """The ensemble's answer from those of the members chosen."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from groupwise.auto.decision import RowDecision
 from groupwise.auto.ensemble import (
     N_BEST,
-    N_BEST_NUMBERS,
     Answer,
     GroupAverage,
     NumberAverage,
@@ -21,6 +20,7 @@ from groupwise.auto.ensemble import (
     count_loss,
     log_odds,
     n_averaged_classes,
+    n_averaged_numbers,
 )
 from groupwise.auto.problem import Problem, Split
 from groupwise.auto.scaling import Scaling, log_loss
@@ -309,7 +309,7 @@ class Numbers(Kind):
         return answer["y_group"]
 
     def n_averaged(self, n_groups: int) -> int | None:
-        return N_BEST_NUMBERS
+        return n_averaged_numbers(n_groups)
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return (answer["y_group"] - truth.y_group) ** 2

@@ -25,9 +25,9 @@ __all__ = ["AutoGroupRegressor"]
 class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
     """The best regressor that the library can make of groups' means, totals or survival times.
 
-    As :class:`AutoGroupClassifier`: the mean of the best three by squared error on held-out groups,
-    without those that are clearly behind the best. Of survival times the one with the best
-    concordance.
+    As :class:`AutoGroupClassifier`: the mean of the best three by squared error on held-out groups
+    (of fewer than 60 groups the best five), without those that are clearly behind the best. Of
+    survival times the one with the best concordance.
 
     Parameters
     ----------

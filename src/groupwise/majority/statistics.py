@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
@@ -11,12 +10,11 @@ from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
-from groupwise.inputs import GroupedRows, dense
+from groupwise.inputs import GroupedRows
 from groupwise.metrics import ask
+from groupwise.statistics import STATISTICS, check_statistics, summarise
 
-__all__ = ["GroupStatisticsClassifier", "summarise"]
-
-_STATISTICS = ("mean", "std", "min", "max")
+__all__ = ["GroupStatisticsClassifier"]
 
 
 class GroupStatisticsClassifier(BaseGroupClassifier):
@@ -57,7 +55,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self,
         estimator: BaseEstimator | None = None,
         *,
-        statistics: tuple[str, ...] = _STATISTICS,
+        statistics: tuple[str, ...] = STATISTICS,
         group_column: str | None = None,
         random_state: RandomState = None,
     ):
@@ -67,9 +65,7 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        unknown = set(self.statistics) - set(_STATISTICS)
-        if unknown or not self.statistics:
-            raise ValueError(f"statistics must be some of {_STATISTICS}, got {self.statistics!r}")
+        check_statistics(self.statistics)
 
     def _learn(self, data: GroupedRows) -> None:
         self.statistics_ = tuple(self.statistics)
@@ -96,31 +92,3 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         lines = summarise(rows, groups, self.statistics_)
         found = ask(self.estimator_, lines)
         return found.score_row, found.proba_row
-
-
-def summarise(X: Rows, groups: Groups, statistics: tuple[str, ...]) -> NDArray[Any]:
-    """One line per group: each statistic of each feature over its rows."""
-    rows = dense(X)
-    parts = []
-    for statistic in statistics:
-        if statistic == "mean":
-            parts.append(groups.mean(rows))
-        else:  # a column at a time: at once they would be copies of the table
-            of_column = _OF_COLUMN[statistic]
-            parts.append(np.column_stack([of_column(column, groups) for column in rows.T]))
-    return np.hstack(parts)
-
-
-def _std(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
-    return np.sqrt(groups.mean((column - groups.spread(groups.mean(column))) ** 2))
-
-
-def _min(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
-    return -groups.max(-column)
-
-
-def _max(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
-    return groups.max(column)
-
-
-_OF_COLUMN = {"std": _std, "min": _min, "max": _max}

@@ -8,6 +8,7 @@ from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
 from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.proportions.group_means_cox import GroupMeansCoxRegressor
+from groupwise.proportions.group_statistics import GroupStatisticsRegressor
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
 from groupwise.proportions.laplacian_mean_map import LaplacianMeanMapClassifier
@@ -19,6 +20,8 @@ from groupwise.proportions.manifold import (
 )
 from groupwise.proportions.mean_map import MeanMapClassifier
 from groupwise.proportions.mlp import MLPAOCClassifier
+from groupwise.proportions.naive import NaiveGroupRegressor
+from groupwise.proportions.naive_shares import NaiveSharesClassifier
 from groupwise.proportions.svm import SVMAOCClassifier
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "GroupMeansClassifier",
     "GroupMeansCoxRegressor",
     "GroupMeansRegressor",
+    "GroupStatisticsRegressor",
     "KNNAOCClassifier",
     "KernelCountClassifier",
     "LaplacianMeanMapClassifier",
@@ -38,6 +42,8 @@ __all__ = [
     "ManifoldAOCClassifierCV",
     "ManifoldAOCRegressor",
     "MeanMapClassifier",
+    "NaiveGroupRegressor",
+    "NaiveSharesClassifier",
     "SVMAOCClassifier",
     "broadcast",
     "decode_counts",

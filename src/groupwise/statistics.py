@@ -1,0 +1,57 @@
+"""One line of statistics per group: its rows' means, spreads, least and largest values."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupwise._typing import Rows
+from groupwise.groups import Groups
+from groupwise.inputs import dense
+
+__all__ = ["STATISTICS", "check_statistics", "summarise"]
+
+#: What may be asked of each feature, over a group's rows.
+STATISTICS = ("mean", "std", "min", "max")
+
+
+def check_statistics(statistics: Sequence[str]) -> None:
+    """Refuse what is no statistic, and none at all."""
+    if isinstance(statistics, str) or not statistics or set(statistics) - set(STATISTICS):
+        raise ValueError(f"statistics must be some of {STATISTICS}, got {statistics!r}")
+
+
+def summarise(
+    X: Rows, groups: Groups, statistics: Sequence[str] = STATISTICS
+) -> NDArray[np.float64]:
+    """One line per group: each statistic of each feature over its rows.
+
+    Examples
+    --------
+    >>> summarise(np.array([[1.0], [3.0], [7.0]]), Groups(["a", "a", "b"])).tolist()
+    [[2.0, 1.0, 1.0, 3.0], [7.0, 0.0, 7.0, 7.0]]
+    """
+    rows = dense(X)
+    parts = []
+    for statistic in statistics:
+        if statistic == "mean":
+            parts.append(groups.mean(rows))
+        else:  # a column at a time: at once they would be copies of the table
+            of_column = _OF_COLUMN[statistic]
+            parts.append(np.column_stack([of_column(column, groups) for column in rows.T]))
+    return np.hstack(parts)
+
+
+def _std(column: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    return np.sqrt(groups.mean((column - groups.spread(groups.mean(column))) ** 2))
+
+
+def _min(column: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    return -groups.max(-column)
+
+
+def _max(column: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    return groups.max(column)
+
+
+_OF_COLUMN = {"std": _std, "min": _min, "max": _max}
