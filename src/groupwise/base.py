@@ -453,12 +453,39 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
 class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
     """Base of the regressors: a number of each group, the mean or total of its rows' numbers.
 
-    A subclass writes ``fit``, through :meth:`_check_training`, and :meth:`_answer_rows`; its
-    constructor has the parameters ``target`` and ``group_column``.
+    A subclass writes :meth:`_learn`, or ``fit`` where that takes other data, and
+    :meth:`_answer_rows`; its constructor has the parameters ``target`` and ``group_column``.
     """
 
     target: str
     target_: str
+
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | Groups | None = None) -> Self:
+        """Fit to rows and their groups' numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
+            numbers serve too.
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        self : estimator
+        """
+        self._check_parameters()
+        self._learn(self._check_training(X, y, groups))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse values that no data could make sense of."""
+
+    @abstractmethod
+    def _learn(self, data: Any) -> None:
+        """Fit to checked data."""
 
     def _check_training(
         self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
-from groupwise._typing import Ids, MatrixLike, Rows
+from groupwise._typing import Rows
 from groupwise.base import BaseGroupRegressor
 from groupwise.groups import Groups
-from groupwise.inputs import ShareRows, dense
+from groupwise.inputs import ShareRows, TotalRows, dense
 from groupwise.proportions.base import BaseProportionsClassifier
 from groupwise.proportions.probabilities import RowProba
 
@@ -119,26 +119,10 @@ class GroupMeansRegressor(BaseGroupRegressor):
         self.target = target
         self.group_column = group_column
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "GroupMeansRegressor":
-        """Fit to rows and their groups' numbers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
-            numbers serve too.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : GroupMeansRegressor
-        """
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: TotalRows) -> None:
         penalties = np.logspace(-3, 6, 10)
         self.estimator_ = RidgeCV(penalties) if self.estimator is None else clone(self.estimator)
         self.estimator_.fit(data.groups.mean(dense(data.X)), data.mean_group)
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return np.asarray(self.estimator_.predict(dense(rows)), dtype=float)

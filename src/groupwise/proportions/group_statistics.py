@@ -3,14 +3,15 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestRegressor
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
+from groupwise.inputs import TotalRows
 from groupwise.statistics import STATISTICS, check_statistics, summarise
 
 __all__ = ["GroupStatisticsRegressor"]
@@ -75,23 +76,10 @@ class GroupStatisticsRegressor(BaseGroupRegressor):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "GroupStatisticsRegressor":
-        """Fit to rows and their groups' numbers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
-            numbers serve too.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : GroupStatisticsRegressor
-        """
+    def _check_parameters(self) -> None:
         check_statistics(self.statistics)
-        data = self._check_training(X, y, groups)
+
+    def _learn(self, data: TotalRows) -> None:
         self.statistics_ = tuple(self.statistics)
         self.estimator_ = (
             RandomForestRegressor(300, max_features=1 / 3, min_samples_leaf=1 / 2000)
@@ -101,7 +89,6 @@ class GroupStatisticsRegressor(BaseGroupRegressor):
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
         self.estimator_.fit(summarise(data.X, data.groups, self.statistics_), data.mean_group)
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._mean_group(rows, Groups.singletons(groups.n_rows))

@@ -3,16 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import Tags
 
 from groupwise._compat import set_random_states
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupRegressor
 from groupwise.groups import Groups
-from groupwise.inputs import expecting_rows_for, take_rows_like
+from groupwise.inputs import TotalRows, expecting_rows_for, take_rows_like
 from groupwise.threads import few_threads
 
 __all__ = ["NaiveGroupRegressor"]
@@ -71,29 +71,12 @@ class NaiveGroupRegressor(BaseGroupRegressor):
             return HistGradientBoostingRegressor(early_stopping=False)
         return self.estimator
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "NaiveGroupRegressor":
-        """Fit to rows and their groups' numbers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-            Of what the estimator takes.
-        y : array-like of shape (n_rows,)
-            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
-            numbers serve too.
-        groups : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        self : NaiveGroupRegressor
-        """
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: TotalRows) -> None:
         self.estimator_ = clone(self._estimator())
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
         with expecting_rows_for(self.estimator_, data.X), few_threads(data.X.shape[0]):
             self.estimator_.fit(data.X, data.groups.spread(data.mean_group))
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         with few_threads(rows.shape[0]):

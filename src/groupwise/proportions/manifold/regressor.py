@@ -1,11 +1,12 @@
 """AOC-manifold for regression: values of rows from totals or means of groups."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from groupwise._typing import Ids, MatrixLike, RandomState, Rows
+from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupRegressor
 from groupwise.groups import Groups
+from groupwise.inputs import TotalRows
 from groupwise.kernels import NeighbourGraph
 from groupwise.proportions.manifold.problem import ManifoldSettings, fit_manifold
 
@@ -92,29 +93,17 @@ class ManifoldAOCRegressor(BaseGroupRegressor):
         self.group_column = group_column
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: Ids = None) -> "ManifoldAOCRegressor":
-        """Fit to rows and what is known of their groups.
+    def _check_parameters(self) -> None:
+        self._settings()
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            As ``target`` says.
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group, which is plain regression.
+    def _settings(self) -> ManifoldSettings:
+        return ManifoldSettings.of(self.get_params(deep=False))
 
-        Returns
-        -------
-        self : ManifoldAOCRegressor
-        """
-        settings = ManifoldSettings.of(self.get_params(deep=False))
-        data = self._check_training(X, y, groups)
+    def _learn(self, data: TotalRows) -> None:
         rows = data.X.astype(np.float64, copy=False)
-        self.function_, values = fit_manifold(
-            settings, rows, data.groups, data.total_group[:, None]
-        )
+        totals = data.total_group[:, None]
+        self.function_, values = fit_manifold(self._settings(), rows, data.groups, totals)
         self.transduction_ = values[:, 0]
-        return self
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[np.float64]:
         return self.function_.values(rows.astype(np.float64, copy=False))[:, 0]
