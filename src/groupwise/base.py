@@ -200,6 +200,17 @@ class GroupMixin:
         """Features that a fitted estimator is asked about."""
         return check_rows(self, X)
 
+    def _refuse_infinite(self, what: str, *answers: NDArray[Any]) -> None:
+        """Rather no answer than NaN, which learners make of numbers that overflow inside."""
+        for answer in answers:
+            lost = ~np.isfinite(answer.reshape(len(answer), -1)).all(axis=1)
+            if lost.any():
+                raise GroupDataError(
+                    f"{type(self).__name__} has no finite answer for {int(lost.sum())} of "
+                    f"{len(answer)} {what}: X, here or in fit, holds constant columns or values "
+                    "too far apart in size; scale X"
+                )
+
     @abstractmethod
     def _predictions(self, rows: Rows, groups: Groups) -> Any:
         """Everything about checked rows and their groups."""
@@ -356,13 +367,13 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
     def _row_answers(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         """What is said of rows, which has to be finite."""
         score_row, proba_row = self._answer_rows(rows, groups)
-        _refuse_infinite(self, "rows", score_row, proba_row)
+        self._refuse_infinite("rows", score_row, proba_row)
         return score_row, proba_row
 
     def _group_answers(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         """What is said where groups only are asked about, which has to be finite."""
         proba_group = self._answer_groups_only(rows, groups)
-        _refuse_infinite(self, "groups", proba_group)
+        self._refuse_infinite("groups", proba_group)
         return proba_group
 
     def _label_rows(self, score_row: NDArray[Any], proba_row: NDArray[Any]) -> NDArray[np.intp]:
@@ -510,7 +521,7 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
 
     def _predict_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         y_row = self._answer_rows(rows, groups)
-        _refuse_infinite(self, "rows", y_row)
+        self._refuse_infinite("rows", y_row)
         return y_row
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
@@ -521,18 +532,6 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
         y_row = group_numbers(y, groups, target=self.target_)
         known = group_totals if self.target_ == "total" else group_means
         return float(r2_score(known(y_row, groups, target=self.target_), predictions.y_group))
-
-
-def _refuse_infinite(estimator: object, what: str, *answers: NDArray[Any]) -> None:
-    """Rather no answer than NaN, which is what learners make of numbers that overflow inside."""
-    for answer in answers:
-        lost = ~np.isfinite(answer.reshape(len(answer), -1)).all(axis=1)
-        if lost.any():
-            raise GroupDataError(
-                f"{type(estimator).__name__} has no finite answer for {int(lost.sum())} of "
-                f"{len(answer)} {what}: X, here or in fit, holds constant columns or values too "
-                "far apart in size; scale X"
-            )
 
 
 def warn_lost(what: str) -> None:

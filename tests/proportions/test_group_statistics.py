@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
+from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.proportions import GroupStatisticsRegressor
 from groupwise.statistics import summarise
@@ -46,6 +47,20 @@ def test_rows_alone_are_the_estimator_on_their_features(rows):
     tree = DecisionTreeRegressor(random_state=0)
     reg = GroupStatisticsRegressor(tree, statistics=("mean",)).fit(X, y, groups=alone)
     np.testing.assert_array_equal(reg.predict(X), clone(tree).fit(X, y).predict(X))
+
+
+class Lost(LinearRegression):
+    """Answers as a learner does whose sums overflow."""
+
+    def predict(self, X):
+        return np.where(np.arange(len(X)) == 1, np.nan, super().predict(X))
+
+
+def test_an_answer_that_is_no_number_is_refused(rows):
+    X, groups = rows
+    reg = GroupStatisticsRegressor(Lost()).fit(X, X[:, 0], groups=groups)
+    with pytest.raises(GroupDataError, match="no finite answer for 1 of 20 groups"):
+        reg.predict_groups(X, groups)
 
 
 def test_defaults_and_errors(rows):

@@ -99,6 +99,7 @@ class GroupStatisticsRegressor(BaseGroupRegressor):
 
     def _predict_groups(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         mean_group = self._mean_group(rows, groups)
+        self._refuse_infinite("groups", mean_group)
         return mean_group * groups.sizes if self.target_ == "total" else mean_group
 
     def _mean_group(self, rows: Rows, groups: Groups) -> NDArray[Any]:
