@@ -58,7 +58,7 @@ TESTS = Path(__file__).parent.parent / "tests"
 sys.path.insert(0, str(TESTS.parent))
 ROOMS = (
     *("majority", "proportions", "presence", "measures", "transfer", "gbdt"),
-    *("auto", "incontext", "nets", "uncertainty"),
+    *("auto", "incontext", "nets", "relative", "uncertainty"),
 )
 SECONDS = 25  # that an estimator may take for 48 rows
 PROGRAM = "import groupwise.cli; groupwise.cli.main()"
