@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 _absent = types.ModuleType("torchvision.models")
-_absent.resnet18 = None  # type: ignore[attr-defined]
+_absent.resnet18 = None  # type: ignore[attr-defined]  # made here
 sys.modules["torchvision"], sys.modules["torchvision.models"] = types.ModuleType("t"), _absent
 
 import torch  # noqa: E402

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 _absent = types.ModuleType("mil.models.bag_level.deep_attention")
-_absent.AttentionDeepPoolingMil = None  # type: ignore[attr-defined]
+_absent.AttentionDeepPoolingMil = None  # type: ignore[attr-defined]  # made here
 sys.modules[_absent.__name__] = _absent
 
 from mil.models.bag_level.miles import MILES  # noqa: E402

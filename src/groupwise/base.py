@@ -150,6 +150,39 @@ class GroupMixin:
     n_groups_: int
     _fitted_with_groups: bool
 
+    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | Groups | None = None) -> Self:
+        """Fit to rows and what is known of their groups.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            The group's label, mean or total, repeated on each of its rows; for means the rows' own
+            numbers serve too.
+        groups : array-like of shape (n_rows,), default=None
+            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
+
+        Returns
+        -------
+        self : estimator
+        """
+        self._check_parameters()
+        self._learn(self._check_training(X, y, groups))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse values that no data could make sense of."""
+
+    @abstractmethod
+    def _check_training(
+        self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None
+    ) -> Any:
+        """Check training data and store what every fitted model knows of them."""
+
+    @abstractmethod
+    def _learn(self, data: Any) -> Any:
+        """Fit to checked data."""
+
     def _groups_to_fit(
         self, X: MatrixLike, groups: ArrayLike | Groups | None
     ) -> tuple[Any, ArrayLike | Groups | None]:
@@ -314,32 +347,6 @@ class BaseGroupClassifier(GroupMixin, ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     rule_: Rule = get_rule("majority")
 
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | Groups | None = None) -> Self:
-        """Fit to rows and their groups' labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's label, repeated on each of its rows.
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        self : estimator
-        """
-        self._check_parameters()
-        self._learn(self._check_training(X, y, groups))
-        return self
-
-    def _check_parameters(self) -> None:
-        """Refuse values that no data could make sense of."""
-
-    @abstractmethod
-    def _learn(self, data: Any) -> Any:
-        """Fit to checked data."""
-
     def _check_training(
         self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None
     ) -> GroupedRows:
@@ -470,33 +477,6 @@ class BaseGroupRegressor(GroupMixin, RegressorMixin, BaseEstimator):
 
     target: str
     target_: str
-
-    def fit(self, X: MatrixLike, y: ArrayLike, *, groups: ArrayLike | Groups | None = None) -> Self:
-        """Fit to rows and their groups' numbers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            The group's mean or total on each of its rows; for ``target="mean"`` the rows' own
-            numbers serve too.
-        groups : array-like of shape (n_rows,), default=None
-            Group ids. ``None``: each row is a group (or ``group_column`` holds the ids).
-
-        Returns
-        -------
-        self : estimator
-        """
-        self._check_parameters()
-        self._learn(self._check_training(X, y, groups))
-        return self
-
-    def _check_parameters(self) -> None:
-        """Refuse values that no data could make sense of."""
-
-    @abstractmethod
-    def _learn(self, data: Any) -> None:
-        """Fit to checked data."""
 
     def _check_training(
         self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | Groups | None

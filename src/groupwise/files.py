@@ -17,7 +17,7 @@ from typing import Any, get_args, get_origin
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # asked for before it is used
 
 __all__ = ["atomic_write", "is_of_type", "is_part", "locked", "parse_json", "write_text"]
 

@@ -203,71 +203,34 @@ def _binned_network() -> dict[str, Any]:
     return _network("SessionSoftmaxLoss") | {"pooling": "mean_max"} | own
 
 
+# fmt: off
 def _of_numbers(kind: str) -> tuple[Method, ...]:
     """Methods for numbers of groups, means and totals alike."""
     means = "groupwise.proportions:GroupMeansRegressor"
     return (
-        Method(
-            kind,
-            "group-boost",
-            _BOOST_NUMBERS,
-            "squared error of the groups' means, on LightGBM",
-            _boosting("GroupMeanLoss"),
-            _ROUNDS,
-        ),
+        Method(kind, "group-boost", _BOOST_NUMBERS,
+               "squared error of the groups' means, on LightGBM", _boosting("GroupMeanLoss"),
+               _ROUNDS),
         Method(kind, "means-ridge", means, "baseline: ridge regression on each group's mean"),
-        Method(
-            kind,
-            "constant",
-            means,
-            "baseline: the same number for every row",
-            {"estimator": "sklearn.dummy:DummyRegressor"},
-        ),
-        Method(
-            kind,
-            "naive-boosting",
-            "groupwise.proportions:NaiveGroupRegressor",
-            "baseline: boosting; rows get their group's mean, the mean of their numbers counts",
-        ),
-        Method(
-            kind,
-            "statistics",
-            "groupwise.proportions:GroupStatisticsRegressor",
-            _FOREST,
-            explains=False,
-        ),
-        Method(
-            kind,
-            "manifold",
-            "groupwise.proportions:ManifoldAOCRegressor",
-            "AOC-manifold, Chen et al. 2009",
-            search={"width": (0.5, 2.0), "gamma1": (0.01, 1.0)},
-            max_rows=3000,
-        ),
-        Method(
-            kind,
-            "network",
-            _NETS_NUMBERS,
-            "networks on squared error of the groups' means",
-            {"epochs": 150},
-            needs="torch",
-            max_rows=20_000,
-            is_slow=True,
-        ),
-        Method(
-            kind,
-            "group-boost-absolute",
-            _BOOST_NUMBERS,
-            "absolute error of the groups' numbers, on LightGBM",
-            _boosting("GroupQuantileLoss"),
-            _ROUNDS,
-        ),
+        Method(kind, "constant", means, "baseline: the same number for every row",
+               {"estimator": "sklearn.dummy:DummyRegressor"}),
+        Method(kind, "naive-boosting", "groupwise.proportions:NaiveGroupRegressor",
+               "baseline: boosting; rows get their group's mean, the mean of their numbers counts"),
+        Method(kind, "statistics", "groupwise.proportions:GroupStatisticsRegressor", _FOREST,
+               explains=False),
+        Method(kind, "manifold", "groupwise.proportions:ManifoldAOCRegressor",
+               "AOC-manifold, Chen et al. 2009",
+               search={"width": (0.5, 2.0), "gamma1": (0.01, 1.0)}, max_rows=3000),
+        Method(kind, "network", _NETS_NUMBERS, "networks on squared error of the groups' means",
+               {"epochs": 150}, needs="torch", max_rows=20_000, is_slow=True),
+        Method(kind, "group-boost-absolute", _BOOST_NUMBERS,
+               "absolute error of the groups' numbers, on LightGBM", _boosting("GroupQuantileLoss"),
+               _ROUNDS),
     )
 
 
 # The first that applies to the rows, classes and measure is taken when no method is named: one that
 # takes missing values and categories as they are and grows with the table, where there is one.
-# fmt: off
 METHODS: tuple[Method, ...] = (
     Method("majority", "group-boost", _BOOST, "gradient form of SBoost's loss, on LightGBM",
            _boosting("MajorityLoss"), _ROUNDS),

@@ -302,6 +302,7 @@ def report_classes(y: ArrayLike) -> NDArray[Any]:
     """The classes that reports are of: 0 and 1, or a table's columns where there are more."""
     columns = getattr(y, "columns", None)
     if getattr(columns, "nlevels", 1) > 1:
+        # ignored: only an index has levels
         return np.asarray(columns.get_level_values(0)[::2])  # type: ignore[union-attr]
     shape = np.asarray(y).shape
     if len(shape) < 2 or shape[1] <= 2:

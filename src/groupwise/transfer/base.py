@@ -365,7 +365,7 @@ class TransferRegressorMixin(TransferMixin):
     def _truth(self, y: ArrayLike, rows: Groups) -> NDArray[Any]:
         return group_numbers(y, rows, target="mean")
 
-    def fit(
+    def fit(  # type: ignore[override]  # domains in the place of groups
         self,
         X: MatrixLike,
         y: ArrayLike,
