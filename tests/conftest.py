@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -20,6 +21,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from groupwise import Groups
 from groupwise.datasets import GroupedData, data_folder, make_sessions
 from groupwise.rules import get_rule
+
+# A run must not turn red because a busy machine stopped a process for a fifth of a second, nor on
+# an example that only this run drew: look for new ones with `--hypothesis-profile=default`.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 @pytest.fixture

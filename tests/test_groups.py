@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -29,7 +29,6 @@ def test_names_and_codes_are_those_of_numpy(ids):
     np.testing.assert_array_equal(groups.spread(groups.names), np.asarray(ids))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.floats(-800, 800)), min_size=1),
 )

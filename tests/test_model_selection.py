@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -20,7 +20,6 @@ from groupwise.model_selection import (
 from groupwise.proportions import MeanMapClassifier
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 6), min_size=12, max_size=30),
     st.integers(0, 1000),

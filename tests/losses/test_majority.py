@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
@@ -42,7 +42,6 @@ def test_weights_are_the_negative_gradient(gamma, seed):
 
 
 @pytest.mark.long
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.floats(-1e6, 1e6)), min_size=1),
     st.sampled_from([0.0, 1.0, 4.0, 1000.0]),
