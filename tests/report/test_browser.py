@@ -46,6 +46,14 @@ def show(browser, pages, kind, fragment=""):
     browser.get(f"file://{pages / kind}.html{fragment}")
 
 
+def follow(browser, selector, shown):
+    """Click a link within the page, and wait until what it leads to is shown."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.find_element("css selector", selector).click()
+    WebDriverWait(browser, 20).until(lambda b: b.find_element("id", shown).is_displayed())
+
+
 def names(browser):
     return [link.text for link in browser.find_elements("css selector", "#groups tbody a")]
 
@@ -86,9 +94,8 @@ def test_search_and_order(browser, pages):
 def test_the_page_of_a_group(browser, pages, results):
     show(browser, pages, "majority")
     best = browser.find_element("css selector", "#board tbody td").text
-    link = browser.find_element("css selector", "#groups tbody a")
-    name = link.text
-    link.click()
+    name = names(browser)[0]
+    follow(browser, "#groups tbody a", "group")
     assert name in browser.find_element("css selector", "#group h1").text
     assert not browser.find_element("id", "overview").is_displayed()
     stored = {k: v for f in results["majority"].methods[best] for k, v in f.rows.items()}[name]
@@ -101,8 +108,7 @@ def test_the_page_of_a_group(browser, pages, results):
     values = browser.find_elements("css selector", "#group tbody td.value")
     assert [cell.text for cell in values[:2]] == [stored.values[name][0] for name in ("x", "z")]
     assert "weigh most" in browser.find_element("id", "moved").text
-    browser.find_element("css selector", "#group a").click()
-    assert browser.find_element("id", "overview").is_displayed()
+    follow(browser, "#group a", "overview")
     assert not browser.find_element("id", "group").is_displayed()
     show(browser, pages, "majority", "#group=nobody")
     assert "not in the page" in browser.find_element("id", "group").text
@@ -123,7 +129,7 @@ def test_another_method(browser, pages):
     assert {option.text for option in choice.options} == {"sboost", "naive-logistic"}
     other = next(o.text for o in choice.options if not o.is_selected())
     choice.select_by_visible_text(other)
-    browser.find_element("css selector", "#groups tbody a").click()
+    follow(browser, "#groups tbody a", "group")
     assert f"({other})" in browser.find_element("id", "group").text
 
 
