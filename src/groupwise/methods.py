@@ -30,8 +30,8 @@ class Method:
     paper : str
         Where it comes from.
     params : dict
-        Constructor parameters that make it this method; a value ``"module:Class"`` with a dot in
-        the module is an object of that class.
+        Parameters that make it this method; a value ``"module:Class"`` with a dot in the module is
+        an object of that class, of which ``name__parameter`` may set another.
     search : dict of str to tuple
         The small search of ``groupwise compare``, on whole groups of the training rows.
     max_rows : int, default=None
@@ -127,7 +127,9 @@ class Method:
     def _estimator(self, fixed: dict[str, Any], params: dict[str, Any], seed: int) -> Any:
         """As the rows' features are, with nothing beside them."""
         own = {name: _made(value) for name, value in self.params.items()}
-        estimator = _load(self.path)(**own)
+        inner = {name: value for name, value in own.items() if "__" in name}
+        outer = {name: value for name, value in own.items() if name not in inner}
+        estimator = _load(self.path)(**outer).set_params(**inner)
         valid = estimator.get_params()
         for name, value in (fixed | {"random_state": seed}).items():
             if name in valid and name not in own:
@@ -455,9 +457,15 @@ METHODS: tuple[Method, ...] = (
 
     Method("survival", "group-boost", _BOOST_NUMBERS, "partial likelihood (Cox 1972), on LightGBM",
            {"loss": "groupwise.losses:CoxLoss"}, _ROUNDS),
+    Method("survival", "group-boost-worst", _BOOST_NUMBERS,
+           "the same of a smooth maximum over the group's rows",
+           {"loss": "groupwise.losses:CoxLoss", "loss__sharpness": 1.0}, _ROUNDS),
     Method("survival", "means-cox", "groupwise.proportions:GroupMeansCoxRegressor",
            "baseline: penalised Cox regression on each group's mean",
            search={"alpha": (1.0, 0.1, 10.0)}),
+    Method("survival", "statistics", "groupwise.proportions:GroupStatisticsCoxRegressor",
+           "penalised Cox regression on means, spreads and extremes of each group's rows",
+           search={"alpha": (1.0, 10.0)}, max_features=_MOST_COLUMNS, explains=False),
     Method("survival", "network", _NETS_NUMBERS, "networks on the partial likelihood (Cox 1972)",
            _network("CoxLoss"), needs="torch", max_rows=20_000, is_slow=True),
 
@@ -474,7 +482,7 @@ METHODS: tuple[Method, ...] = (
              {"time_limit": _AUTO_SECONDS})
       for kind in ("mean", "total")),
     Method("survival", AUTO, "groupwise.auto:AutoGroupRegressor",
-           "all of these compete, the best is taken",
+           "all of these compete, the best few are averaged",
            {"target": "time", "time_limit": _AUTO_SECONDS}),
 )
 # fmt: on

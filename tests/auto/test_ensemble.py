@@ -11,6 +11,7 @@ from groupwise.auto.ensemble import (
     NumberAverage,
     RowAverage,
     ShareAverage,
+    TimeAverage,
     Truth,
     count_loss,
     mixture_weights,
@@ -18,7 +19,7 @@ from groupwise.auto.ensemble import (
 from groupwise.auto.kinds import Labels, Measured
 from groupwise.auto.scaling import Scaling
 from groupwise.groups import Groups
-from groupwise.metrics import get_measure
+from groupwise.metrics import concordance, get_measure
 
 
 def two_columns(proba):
@@ -174,6 +175,50 @@ def test_numbers_are_averaged_over_the_good_ones(n_groups, n_best):
     assert found.chosen == np.argsort(losses)[:n_best].tolist()
     said = found.combine([answers[m] for m in found.chosen], truth.groups)["y_group"]
     np.testing.assert_allclose(said, np.mean([answers[m]["y_group"] for m in found.chosen], axis=0))
+
+
+def told_hazards(seed=0, n=90):
+    """Two members that know half of the hazard each, one that knows nothing, one that is a fool."""
+    rng = np.random.RandomState(seed)
+    one, other, nothing = rng.normal(size=(3, n))
+    time = rng.exponential(np.exp(-one - other)) * np.where(rng.uniform(size=n) < 0.3, -1, 1)
+    truth = Truth(time, Groups(np.arange(n)), np.arange(n) % 5, 0)
+    return [{"y_group": each} for each in (one, other, nothing, -one, np.zeros(n))], truth
+
+
+def test_of_survival_times_members_weigh_by_what_they_add():
+    answers, truth = told_hazards()
+    found = TimeAverage.fit(answers, truth, [0, 1, 2, 3, 4])
+    assert {0, 1} <= set(found.chosen) <= {0, 1, 2}
+    assert found.weights[:2].min() > 5 * found.weights[2:].sum()
+    asked = [answers[m] for m in found.chosen]
+    said = found.combine(asked, truth.groups)["y_group"]
+    best = max(concordance(truth.y_group, answers[m]["y_group"]) for m in (0, 1))
+    assert concordance(truth.y_group, said) > best + 0.05
+
+
+def test_boldness_and_the_folds_own_levels_do_not_matter():
+    answers, truth = told_hazards()
+    found = TimeAverage.fit(answers[:3], truth, [0, 1, 2])
+    bold = [{"y_group": 10.0 * answers[0]["y_group"] + truth.fold_group}, *answers[1:3]]
+    other = TimeAverage.fit(bold, truth, [0, 1, 2])
+    assert other.chosen == found.chosen
+    np.testing.assert_allclose(other.weights * [10.0, *[1.0] * (len(found.chosen) - 1)],
+                               found.weights, rtol=1e-6)  # fmt: skip
+
+
+def test_equal_members_have_equal_weights():
+    answers, truth = told_hazards()
+    found = TimeAverage.fit([answers[0], answers[0]], truth, [0, 1])
+    assert found.weights[0] == pytest.approx(found.weights[1])
+
+
+def test_where_nobody_knows_anything_the_first_is_taken():
+    answers, truth = told_hazards()
+    found = TimeAverage.fit(answers, truth, [3, 4])
+    assert found.chosen == [3] and found.weights.tolist() == [1.0]
+    rows = {"y_group": np.ones(2), "y_row": np.arange(3.0)}
+    assert found.combine([rows], Groups([0, 0, 1]))["y_row"].tolist() == [0.0, 1.0, 2.0]
 
 
 def rows_truth(seed=0, n=400):

@@ -20,6 +20,7 @@ from groupwise.proportions import (
     GroupMeansClassifier,
     GroupMeansCoxRegressor,
     GroupMeansRegressor,
+    GroupStatisticsCoxRegressor,
     GroupStatisticsRegressor,
     KernelCountClassifier,
     KNNAOCClassifier,
@@ -63,6 +64,7 @@ REGRESSORS = [
     ManifoldAOCRegressor("group", "l1", gamma2=0.1),
     GroupMeansRegressor(),
     GroupMeansCoxRegressor(),
+    GroupStatisticsCoxRegressor(),
     GroupStatisticsRegressor(Ridge()),
     NaiveGroupRegressor(),
 ]

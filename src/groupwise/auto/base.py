@@ -182,7 +182,7 @@ class AutoMixin:
         """The members' predictions and the ensemble's answer."""
         with few_threads(groups.n_rows):
             found = [member.predictions(rows, groups) for member in self.members_]
-        names = ("proba_group", "proba_row", "score_row", "y_group")
+        names = ("proba_group", "proba_row", "score_row", "y_group", "y_row")
         answers = [{name: getattr(f, name) for name in names if hasattr(f, name)} for f in found]
         return found, self._ensemble.combine(answers, groups)
 

@@ -48,7 +48,7 @@ _BASELINES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("mean", "total"),
         (("constant", {}), ("means-ridge", {}), ("naive-boosting", {}), ("statistics", {})),
     ),
-    "survival": (("means-cox", {}),),
+    "survival": (("means-cox", {}), ("statistics", {})),
 }
 _ROUNDS = "n_estimators"
 # Where more rounds are worth it there are three times as many, or trees of LightGBM's usual size.

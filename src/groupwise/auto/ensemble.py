@@ -18,6 +18,7 @@ from groupwise.groups import Groups
 from groupwise.inputs import whole_counts
 from groupwise.losses.layout import GroupedLayout
 from groupwise.losses.poisson_binomial import PoissonBinomial
+from groupwise.solvers.cox import PartialLikelihood, fit_cox_from_zero_up
 
 __all__ = [
     "FEW_GROUPS",
@@ -28,6 +29,7 @@ __all__ = [
     "NumberAverage",
     "RowAverage",
     "ShareAverage",
+    "TimeAverage",
     "Truth",
     "best_of_each",
     "count_loss",
@@ -63,6 +65,8 @@ _EQUALLY_GOOD = 5.0
 _SHARE_EVIDENCE = 0.5
 # Members of shares with less weight are left out: they would be fitted and asked for nothing.
 _LEAST_WEIGHT = 0.01
+# Draws weights of survival members to 0, per group: towards each other, where they agree.
+_TIME_PENALTY = 0.3
 # Probabilities of rows are kept this far from 0 and 1 in the likelihood of counts.
 _ROW_EDGE = 0.01
 
@@ -360,7 +364,54 @@ class NumberAverage:
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
         """The ensemble's answer from those of the members chosen."""
-        return {"y_group": np.mean([answer["y_group"] for answer in answers], axis=0)}
+        return _weighted_numbers(answers, _equal(len(answers)))
+
+
+@dataclass(frozen=True)
+class TimeAverage:
+    r"""A sum of members' log hazard ratios, weighed by Cox regression on those of held-out groups.
+
+    .. math:: \max_{w \ge 0} \log L(Z w) - \frac{\alpha n}{2} \|w\|^2
+
+    with L the partial likelihood and Z the members' log hazard ratios of n groups, each less its
+    mean over the fold and divided by its spread within folds, as one method is bolder than another:
+    the stacked regressions of Breiman (1996). Members that agree share a weight; who says nothing
+    has none and is left out.
+
+    Attributes
+    ----------
+    chosen : list of int
+    weights : ndarray of shape (n_chosen,)
+        Of log hazard ratios as the members tell them.
+    """
+
+    chosen: list[int]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, answers: Sequence[Answer], truth: Truth, best: Sequence[int]) -> "TimeAverage":
+        """Weigh the members ``best``; the first alone where none of them says anything."""
+        fold = Groups(truth.fold_group)
+        told = np.column_stack([answers[m]["y_group"] for m in best])
+        told = told - fold.spread(fold.mean(told))
+        spread = np.sqrt((told**2).mean(axis=0))
+        spread[spread <= 0.0] = np.inf  # the same of all groups
+        likelihood = PartialLikelihood(told / spread, truth.y_group)
+        weights = fit_cox_from_zero_up(likelihood, _TIME_PENALTY * len(told))
+        kept = np.flatnonzero(weights > _LEAST_WEIGHT * weights.sum())
+        if not kept.size:
+            return cls([best[0]], np.ones(1))
+        return cls([best[int(place)] for place in kept], (weights / spread)[kept])
+
+    def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:
+        """The ensemble's answer from those of the members chosen."""
+        return _weighted_numbers(answers, self.weights)
+
+
+def _weighted_numbers(answers: Sequence[Answer], weights: NDArray[np.float64]) -> Answer:
+    """Weighted sums of what members say of groups, and of rows where they are asked for these."""
+    names = [name for name in ("y_group", "y_row") if name in answers[0]]
+    return {name: _weighted([answer[name] for answer in answers], weights) for name in names}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from groupwise.auto.ensemble import (
     NumberAverage,
     RowAverage,
     ShareAverage,
+    TimeAverage,
     Truth,
+    best_of_each,
     count_loss,
     log_odds,
     n_averaged_classes,
@@ -42,7 +44,7 @@ __all__ = [
     "labels",
 ]
 
-Ensemble = GroupAverage | ShareAverage | NumberAverage | RowAverage | RowDecision
+Ensemble = GroupAverage | ShareAverage | NumberAverage | TimeAverage | RowAverage | RowDecision
 
 
 def labels(score_row: NDArray[Any]) -> NDArray[np.intp]:
@@ -326,11 +328,7 @@ class Numbers(Kind):
 
 @dataclass(frozen=True)
 class Times(Kind):
-    """Survival times of groups: the method with the best concordance, within folds, alone.
-
-    Log hazard ratios of different methods are shrunk differently, so that their mean would be that
-    of the boldest.
-    """
+    """Survival times of groups: the five with the best concordance within folds, weighed."""
 
     name: ClassVar[str] = "survival"
     keeps: ClassVar[tuple[str, ...]] = ("y_group",)
@@ -359,7 +357,7 @@ class Times(Kind):
         return answer["y_group"]
 
     def n_averaged(self, n_groups: int) -> int | None:
-        return 1
+        return N_BEST
 
     def loss(self, answer: Answer, truth: Truth) -> NDArray[Any]:
         return 1.0 - self.score(answer, truth)
@@ -373,5 +371,6 @@ class Times(Kind):
 
     def fit_ensemble(
         self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]
-    ) -> NumberAverage:
-        return NumberAverage([int(np.argmin([np.nanmean(self.loss(a, truth)) for a in answers]))])
+    ) -> TimeAverage:
+        losses = [float(np.nanmean(self.loss(answer, truth))) for answer in answers]
+        return TimeAverage.fit(answers, truth, best_of_each(losses, methods)[:N_BEST])

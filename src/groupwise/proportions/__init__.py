@@ -6,8 +6,8 @@ from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.decode_refit import DecodeRefitClassifier
 from groupwise.proportions.easy_llp import EasyLLPClassifier
 from groupwise.proportions.graph import GraphAOCClassifier
+from groupwise.proportions.group_cox import GroupMeansCoxRegressor, GroupStatisticsCoxRegressor
 from groupwise.proportions.group_means import GroupMeansClassifier, GroupMeansRegressor
-from groupwise.proportions.group_means_cox import GroupMeansCoxRegressor
 from groupwise.proportions.group_statistics import GroupStatisticsRegressor
 from groupwise.proportions.kernel_count import KernelCountClassifier
 from groupwise.proportions.knn import KNNAOCClassifier
@@ -32,6 +32,7 @@ __all__ = [
     "GroupMeansClassifier",
     "GroupMeansCoxRegressor",
     "GroupMeansRegressor",
+    "GroupStatisticsCoxRegressor",
     "GroupStatisticsRegressor",
     "KNNAOCClassifier",
     "KernelCountClassifier",

@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 
 from groupwise.exceptions import GroupDataError
-from groupwise.groups import Groups
-from groupwise.losses import CoxLoss
 from groupwise.metrics import concordance
-from groupwise.proportions import GroupMeansCoxRegressor
-from groupwise.proportions.group_means_cox import PartialLikelihood
+from groupwise.proportions import GroupMeansCoxRegressor, GroupStatisticsCoxRegressor
+from groupwise.solvers.cox import PartialLikelihood
 
 K = np.arange(24)
 Z = np.column_stack([np.sin(1.0 * K), np.cos(2.0 * K), np.sin(3.0 * K + 1.0)])
@@ -28,31 +25,6 @@ def test_two_groups_by_hand():
     np.testing.assert_allclose(model.predict(X), [0.25, 0.75, -0.75, -0.25], atol=1e-12)
     np.testing.assert_allclose(model.predict_groups(X, groups=groups), [0.5, -0.5], atol=1e-12)
     assert model.score(X, [1.0, 1.0, 2.0, 2.0], groups) == 1.0
-
-
-def test_ties_are_breslow_s_by_hand():
-    """Two events at once have the same three at risk."""
-    score = np.array([0.3, -0.2, 0.9])
-    found = PartialLikelihood(score[:, None], np.array([1.0, 1.0, -2.0])).value(np.ones(1))
-    assert found == pytest.approx(2 * np.log(np.exp(score).sum()) - 0.3 + 0.2, abs=1e-14)
-
-
-@pytest.mark.parametrize("time", [TIME, TIED], ids=["all different", "ties"])
-def test_derivatives(time):
-    likelihood, coef = PartialLikelihood(Z, time), np.array([0.5, -1.0, 2.0])
-    gradient, hessian = likelihood.derivatives(coef)
-    np.testing.assert_allclose(
-        gradient, approx_fprime(coef, likelihood.value, 1e-7), rtol=1e-5, atol=1e-5
-    )
-    for place in range(3):
-        slope = approx_fprime(coef, lambda c, p=place: likelihood.derivatives(c)[0][p], 1e-7)
-        np.testing.assert_allclose(hessian[place], slope, rtol=1e-5, atol=1e-5)
-    # the other formulation in the library, up to a constant
-    loss = CoxLoss().bind(time, Groups(K))
-    score = Z @ coef
-    np.testing.assert_allclose(gradient, Z.T @ loss.gradient(score), atol=1e-10)
-    start = likelihood.value(np.zeros(3)) - loss.value(np.zeros(24))
-    assert likelihood.value(coef) - loss.value(score) == pytest.approx(start, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +68,7 @@ def test_separated_events_have_finite_coefficients(alpha):
     assert np.isfinite(model.coef_).all() and concordance(1.0 + x, model.predict(-x[:, None])) == 1
     # at the optimum: the gradient is nothing
     z = -(x - x.mean()) / x.std()
-    slope, _ = PartialLikelihood(z[:, None], 1.0 + x).derivatives(model.coef_ * x.std())
+    slope = PartialLikelihood(z[:, None], 1.0 + x).gradient(model.coef_ * x.std())
     assert slope[0] + 20 * alpha * model.coef_[0] * x.std() == pytest.approx(0, abs=1e-9)
 
 
@@ -115,3 +87,48 @@ def test_what_is_refused():
         fitted(0.0, TIME)
     with pytest.raises(GroupDataError, match="'a'"):
         GroupMeansCoxRegressor().fit([[0.0], [1.0]], [1.0, 2.0], groups=["a", "a"])
+
+
+def in_groups_of_four(rng, of_rows):
+    """100 groups whose hazard is that of their rows' numbers, as ``of_rows`` takes them."""
+    X, groups = rng.normal(size=(400, 2)), np.repeat(np.arange(100), 4)
+    return X, groups, rng.exponential(np.exp(-2 * of_rows(X[:, 0].reshape(100, 4), axis=1)))
+
+
+def test_means_alone_are_cox_on_means():
+    X, groups, time = in_groups_of_four(np.random.default_rng(0), np.mean)
+    one = GroupMeansCoxRegressor(0.1).fit(X, time[groups], groups=groups)
+    other = GroupStatisticsCoxRegressor(0.1, statistics=("mean",))
+    other.fit(X, time[groups], groups=groups)
+    np.testing.assert_array_equal(other.coef_, one.coef_)
+    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=1e-14)
+    np.testing.assert_allclose(other.predict_groups(X, groups), one.predict_groups(X, groups))
+
+
+def test_the_largest_values_are_cox_on_these():
+    rng = np.random.default_rng(0)
+    X, groups, time = in_groups_of_four(rng, np.max)
+    largest = X.reshape(100, 4, 2).max(axis=1)
+    alone = GroupMeansCoxRegressor(0.1).fit(largest, time, groups=np.arange(100))
+    model = GroupStatisticsCoxRegressor(0.1, statistics=("max",))
+    model.fit(X, time[groups], groups=groups)
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-14)
+    np.testing.assert_allclose(model.predict_groups(X, groups), alone.predict(largest))
+    np.testing.assert_allclose(model.predict(X), alone.predict(X))  # a row is a group of one
+    assert model.score(X, time[groups], groups) == alone.score(largest, time, np.arange(100))
+
+
+def test_of_risks_of_the_worst_row_statistics_say_more():
+    rng = np.random.default_rng(1)
+    X, groups, time = in_groups_of_four(rng, np.max)
+    new, names, later = in_groups_of_four(rng, np.max)
+    means, statistics = (
+        model.fit(X, time[groups], groups=groups).score(new, later[names], names)
+        for model in (GroupMeansCoxRegressor(), GroupStatisticsCoxRegressor())
+    )
+    assert statistics > means + 0.05
+
+
+def test_statistics_that_there_are_not():
+    with pytest.raises(ValueError, match="statistics must be some of"):
+        GroupStatisticsCoxRegressor(statistics=("median",)).fit(Z, TIME, groups=K)
