@@ -20,6 +20,7 @@ from groupwise.base import BaseGroupClassifier, BaseGroupRegressor, Predictions
 from groupwise.exceptions import GroupDataError, GroupsLostWarning, solving
 from groupwise.groups import Groups
 from groupwise.measures import FocusedAdaBoostClassifier
+from groupwise.proportions import GroupMeansRegressor, NaiveGroupRegressor
 from groupwise.rules import get_rule
 from groupwise.transfer import TrAdaBoostClassifier
 
@@ -255,3 +256,24 @@ def test_rather_no_answer_than_nan(data):
 def test_equations_without_a_solution_are_told_in_words():
     with pytest.raises(GroupDataError, match=r"scale its columns \(Singular matrix\)"), solving():
         np.linalg.inv(np.zeros((2, 2)))
+
+
+class Forgets(LinearRegression):
+    """Cannot be fitted to totals."""
+
+    def fit(self, X, y):
+        if np.max(y) > 5:
+            raise MemoryError
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("regressor", [GroupMeansRegressor, NaiveGroupRegressor])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(regressor):
+    X, groups = np.arange(8.0)[:, None], np.repeat(np.arange(4), 2)
+    model = regressor(Forgets()).fit(X, np.repeat([1.0, 2.0, 3.0, 4.0], 2), groups=groups)
+    before = model.predict_groups(X, groups)
+    model.set_params(target="total")
+    with pytest.raises(MemoryError):
+        model.fit(X[:, [0, 0]], np.repeat([10.0, 20.0, 30.0, 40.0], 2), groups=groups)
+    np.testing.assert_array_equal(model.predict_groups(X, groups), before)
+    assert model.target_ == "mean" and model.n_features_in_ == 1

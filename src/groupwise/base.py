@@ -166,9 +166,10 @@ class GroupMixin:
         -------
         self : estimator
         """
-        self._check_parameters()
-        self._learn(self._check_training(X, y, groups))
-        return self
+        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # beside it
+        trial._check_parameters()
+        trial._learn(trial._check_training(X, y, groups))
+        return self._take_over(trial)
 
     def _check_parameters(self) -> None:
         """Refuse values that no data could make sense of."""

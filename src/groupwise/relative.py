@@ -26,7 +26,7 @@ __all__ = ["RelativeFeaturesClassifier", "add_relative_features"]
 
 _RELATIVE = ("score", "difference", "mean")
 # A difference so small, beside the mean, is the mean's rounding.
-_ROUNDING = 1e-12
+_ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
 class RelativeFeaturesClassifier(BaseGroupClassifier):
@@ -213,7 +213,7 @@ def add_relative_features(
 
 def _check_relative(relative: Sequence[str]) -> None:
     """Refuse what is no relative feature, and none at all."""
-    if isinstance(relative, str) or not relative or set(relative) - set(_RELATIVE):
+    if isinstance(relative, str) or not len(relative) or set(relative) - set(_RELATIVE):
         raise ValueError(f"relative must be some of {_RELATIVE}, got {relative!r}")
 
 
@@ -227,7 +227,8 @@ def _with_relative(X: Rows, groups: Groups, relative: Sequence[str]) -> Rows:
     both = np.empty((len(rows), n_features * (1 + len(relative))), rows.dtype)
     both[:, :n_features] = rows
     for place, column in enumerate(rows.T):  # one at a time: at once they would be several tables
-        mean = _known_mean(column, groups)[groups.codes]
+        mean = groups.spread(_known_mean(column, groups))
+        mean += groups.spread(_known_mean(column - mean, groups))  # what the sum of many has lost
         apart = column - mean
         apart[np.abs(apart) <= _ROUNDING * np.abs(mean)] = 0.0
         features = {"difference": apart, "mean": mean}
@@ -239,8 +240,10 @@ def _with_relative(X: Rows, groups: Groups, relative: Sequence[str]) -> Rows:
 
 
 def _score(apart: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
-    spread = np.sqrt(_known_mean(apart**2, groups))[groups.codes]
-    return np.divide(apart, spread, out=apart.copy(), where=spread > 0.0)
+    unit = groups.spread(groups.max(np.nan_to_num(np.abs(apart))))
+    part = np.divide(apart, unit, out=apart.copy(), where=unit > 0.0)  # its square is no underflow
+    spread = np.sqrt(groups.spread(_known_mean(part**2, groups)))
+    return np.divide(part, spread, out=part.copy(), where=spread > 0.0)
 
 
 def _known_mean(values: NDArray[Any], groups: Groups) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """One line of statistics per group: its rows' means, spreads, least and largest values."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from groupwise._typing import Rows
 from groupwise.groups import Groups
 from groupwise.inputs import dense
 
-__all__ = ["STATISTICS", "check_statistics", "summarise"]
+__all__ = ["STATISTICS", "check_statistics", "fit_to_lines", "summarise"]
 
 #: What may be asked of each feature, over a group's rows.
 STATISTICS = ("mean", "std", "min", "max")
@@ -17,7 +18,7 @@ STATISTICS = ("mean", "std", "min", "max")
 
 def check_statistics(statistics: Sequence[str]) -> None:
     """Refuse what is no statistic, and none at all."""
-    if isinstance(statistics, str) or not statistics or set(statistics) - set(STATISTICS):
+    if isinstance(statistics, str) or not len(statistics) or set(statistics) - set(STATISTICS):
         raise ValueError(f"statistics must be some of {STATISTICS}, got {statistics!r}")
 
 
@@ -40,6 +41,12 @@ def summarise(
             of_column = _OF_COLUMN[statistic]
             parts.append(np.column_stack([of_column(column, groups) for column in rows.T]))
     return np.hstack(parts)
+
+
+def fit_to_lines(estimator: Any, lines: NDArray[np.float64], target: NDArray[Any]) -> None:
+    """Fit to the lines in an order of their own: a forest draws them by place, not by name."""
+    order = np.lexsort((target, *lines.T))
+    estimator.fit(lines[order], target[order])
 
 
 def _std(column: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Members of a sample that are fitted again, to more rows than they competed on."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,6 +69,7 @@ def test_the_estimate_is_of_the_members_that_there_are(data, monkeypatch, with_u
     """They are asked about groups that none of them has seen."""
     monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
     monkeypatch.setattr(last_fits, "_LEAST_OF_CLASS", 2)
+    monkeypatch.setattr(last_fits, "_MOST_JUDGED", 0.6)
     users = np.asarray(data.groups) // 2 if with_users else None
     model = fit(data, users, time_limit=60.0)
     names = np.unique(data.groups)
@@ -118,6 +120,47 @@ def test_how_many_folds_are_left_out(n_table, n_fold, n_rare, n_judged):
     race = SimpleNamespace(kind=AutoGroupClassifier("presence")._resolve_kind())
     fits = last_fits.LastFits(race, None, None, None)
     assert fits._n_judged(problem, tests) == n_judged
+
+
+def test_users_are_left_out_with_all_their_groups():
+    """A tenth of the table is asked about, but no more than a fifth of it may be left out."""
+    groups = np.arange(4000)
+    for n_of_user, n_judged in ((1, 1), (2, 1), (3, 0)):
+        # the first 400 users have a group in the fold, and others that are in none
+        users = np.where(groups < 400 * n_of_user, groups % 400, groups)
+        y = groups // 2 % 2
+        problem = Problem(np.zeros((4000, 1)), y, Groups(groups), 2, keep_whole=users)
+        race = SimpleNamespace(kind=AutoGroupClassifier("presence")._resolve_kind())
+        fits = last_fits.LastFits(race, None, None, None)
+        assert fits._n_judged(problem, [np.arange(400)]) == n_judged
+
+
+@pytest.mark.parametrize("n_steps", [0, 1])
+def test_a_step_that_was_late_changes_nothing(data, monkeypatch, n_steps):
+    """The model, and what is said of it, are those of the step before."""
+    monkeypatch.setattr(last_fits, "_LEAST_JUDGED", 7)
+    monkeypatch.setattr(last_fits, "_LEAST_OF_CLASS", 2)
+    monkeypatch.setattr(last_fits, "_MOST_JUDGED", 0.6)
+    monkeypatch.setattr(budget.Budget, "times_affordable", lambda self, seconds: 2.5)
+
+    def after(n_calls, of_class, name, otherwise):
+        calls, method = itertools.count(), getattr(of_class, name)
+
+        def called(self, *args):
+            return method(self, *args) if next(calls) < n_calls else otherwise(*args)
+
+        monkeypatch.setattr(of_class, name, called)
+        return calls
+
+    next_rows = last_fits.LastFits._next_rows
+    after(n_steps, last_fits.LastFits, "_next_rows", lambda *args: None)
+    expected = fit(data, time_limit=60.0)
+    monkeypatch.setattr(last_fits.LastFits, "_next_rows", next_rows)
+    calls = after(n_steps, workers.Workers, "fit_and_ask", lambda _, entries: [None] * len(entries))
+    found = fit(data, time_limit=60.0)
+    assert next(calls) == n_steps + 1
+    assert found.estimate_ == expected.estimate_
+    same_members(data, found.members_, {member.name: member for member in expected.members_})
 
 
 def test_of_few_users_nobody_is_left_out(data, monkeypatch):

@@ -4,12 +4,15 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
+from sklearn.model_selection import LeaveOneGroupOut
 
-from groupwise.auto import sampling
+from groupwise.auto import AutoGroupClassifier, sampling
 from groupwise.auto.budget import Budget
+from groupwise.auto.candidates import Candidate
 from groupwise.auto.kinds import Labels, Measured, Numbers, Times, Transferred
 from groupwise.auto.problem import Problem
 from groupwise.groups import Groups
+from groupwise.methods import Method
 from groupwise.metrics import get_measure
 from tests.auto.conftest import cheap
 
@@ -154,3 +157,39 @@ def test_a_small_sample_is_part_of_a_larger_one():
     few, many = (sample(Labels("majority"), problem, n_rows).groups for n_rows in (300, 900))
     assert set(few.names) < set(many.names)
     assert (few.n_rows, many.n_rows) == (300, 900)
+
+
+def many_groups():
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(1200), 5)
+    label = rng.randint(2, size=1200)
+    return Problem(rng.normal(size=(6000, 2)), label[groups], Groups(groups), 2)
+
+
+def of_class(name, path):
+    return Candidate(Method("majority", name, path, "for tests"))
+
+
+def test_who_cannot_be_fitted_is_not_timed(caplog):
+    """The race says why; the others are."""
+    caplog.set_level("INFO", "groupwise.auto")
+    broken = of_class("broken", "groupwise.transfer:WeightedTransferClassifier")
+    (tier, _), _ = cheap("majority")
+    assert affordable(many_groups(), stopped(1e-3), [*tier, broken]).n_rows < 6000
+    assert "broken could not be timed: " in caplog.text
+    assert affordable(many_groups(), stopped(1e-3), [broken]).n_rows == 6000
+
+
+def test_columns_count_with_every_category():
+    X = np.column_stack([np.arange(6.0), [0, 1, 2, 0, 1, 2]])
+    problem = Problem(X, np.zeros(6, int), Groups(np.arange(6)), 2, categories=(1,))
+    assert problem.n_features == 4
+
+
+@pytest.mark.parametrize("cv", [np.int64(2), LeaveOneGroupOut()], ids=["numpy", "splitter"])
+def test_any_folds_go_with_a_limit(cheap_candidates, cv):
+    problem = many_groups()
+    keep = problem.groups.codes % 4  # four users
+    model = AutoGroupClassifier(cv=cv, time_limit=20.0, random_state=0)
+    model.fit(problem.X, problem.y, groups=problem.groups.codes, keep_whole=keep)
+    assert model.leaderboard_["folds"].max() == (4 if isinstance(cv, LeaveOneGroupOut) else 2)

@@ -122,6 +122,8 @@ def test_worse_by_standard_errors():
     loss = np.array([1.0, 2.0, 3.0])
     assert not is_worse(loss, loss, errors=1.0)
     assert is_worse(loss + 1.0, loss, errors=2.0)
+    for unit in (1e-14, 1.0, 1e14):
+        assert is_worse(unit * (loss + 1.0), unit * loss, errors=2.0)
     assert not is_worse(loss + np.array([1.0, -1.0, 1.0]), loss, errors=1.0)  # 1/3 by 2/3
     assert is_worse(loss + np.array([1.0, -0.1, 1.0]), loss, errors=1.0)
 

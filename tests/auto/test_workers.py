@@ -22,6 +22,7 @@ from groupwise.auto.kinds import Labels
 from groupwise.auto.members import FoldAnswer
 from groupwise.auto.problem import Problem
 from groupwise.auto.processes import Process, Starter
+from groupwise.auto.store import Store
 from groupwise.datasets import make_sessions
 from groupwise.groups import Groups
 from groupwise.methods import Method
@@ -292,3 +293,22 @@ class Recorded(Process):
     def ask(self, task, result):
         self.asked.append((task[0].name, task[1]))
         super().ask(task, result)
+
+
+def test_a_folder_knows_what_was_learned_from(data, tmp_path):
+    """Folds may be tested on the same groups, and learn from fewer."""
+    rows = np.arange(len(data.X))
+    inside = np.isin(data.groups, np.unique(data.groups)[::4])
+    tests = [rows[inside], rows[np.isin(data.groups, np.unique(data.groups)[1::4])]]
+    all_others = [(np.setdiff1d(rows, test), test) for test in tests]
+    half = [(train[np.asarray(data.groups)[train] % 2 == 0], test) for train, test in all_others]
+    problem = Problem(np.asarray(data.X), np.zeros(len(rows), int), Groups(data.groups), 2)
+    kind = AutoGroupClassifier()._resolve_kind()
+    digests = {Store.digest_of(kind, problem, splits, 0) for splits in (all_others, half)}
+    assert len(digests) == 2
+
+
+def test_a_folder_does_not_know_functions_apart(tmp_path):
+    model = AutoGroupClassifier("measure", measure=lambda y, s: 1.0, folder=tmp_path)
+    with pytest.raises(ValueError, match="a folder knows measures by name"):
+        model.fit(np.zeros((4, 1)), [0, 1, 0, 1], groups=[0, 0, 1, 1])

@@ -17,6 +17,7 @@ from groupwise import (
     RelativeFeaturesClassifier,
     SBoostClassifier,
 )
+from groupwise.exceptions import GroupDataError
 from groupwise.explain import (
     explain_groups,
     explain_rows,
@@ -106,13 +107,17 @@ def test_contributions_by_permutation_add_up_and_find_the_terms_of_a_sum(bags):
 
 
 def test_a_model_that_is_given_more_features_is_explained_by_those_it_was_fitted_to(bags):
-    """Rows are explained one by one, and a row alone differs from nothing."""
-    X, _, _ = bags
+    """In view of their group, as the model sees them."""
+    X, _, groups = bags
     model = fitted(RelativeFeaturesClassifier(NaiveGroupClassifier(LogisticRegression())), bags)
-    found = explain_rows(model, X[:20], n_permutations=2, random_state=0)
-    assert found.method == "permutation" and found.values.shape == (20, X.shape[1])
-    alone = model.decision_function(X[:20], groups=np.arange(20))
-    assert np.abs(found.score_row - alone).max() < 1e-6
+    found = explain_rows(model, X, groups=groups, n_permutations=2, random_state=0)
+    assert found.method == "permutation" and found.values.shape == X.shape
+    score = model.decision_function(X, groups=groups)
+    assert np.abs(found.score_row - score).max() < 1e-6
+    alone = model.decision_function(X, groups=np.arange(len(X)))
+    assert np.abs(score - alone).max() > 0.1
+    with pytest.raises(GroupDataError, match="sees a row in view of its group: pass groups"):
+        explain_rows(model, X)
 
 
 def test_category_columns_are_explained_too(bags):

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
+from groupwise.majority import GroupStatisticsClassifier
 from groupwise.proportions import GroupStatisticsRegressor
 from groupwise.statistics import summarise
+from groupwise.testing import check_group_names
 
 
 @pytest.fixture
@@ -69,10 +71,23 @@ def test_defaults_and_errors(rows):
     forest = RandomForestRegressor(
         300, max_features=1 / 3, random_state=reg.estimator_.random_state
     )
-    forest.fit(summarise(X, groups), groups.mean(X[:, 0]))
+    lines, number = summarise(X, groups), groups.mean(X[:, 0])
+    order = np.lexsort((number, *lines.T))
+    forest.fit(lines[order], number[order])
     np.testing.assert_array_equal(
         reg.predict_groups(X, groups), forest.predict(summarise(X, groups))
     )
     for statistics in (("median",), (), "mean"):
         with pytest.raises(ValueError, match="statistics must be some of"):
             GroupStatisticsRegressor(statistics=statistics).fit(X, X[:, 0], groups=groups)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GroupStatisticsRegressor(RandomForestRegressor(5), random_state=0),
+        GroupStatisticsClassifier(RandomForestClassifier(5), random_state=0),
+    ],
+)
+def test_what_groups_are_called_does_not_matter_to_a_forest(estimator):
+    check_group_names(estimator)

@@ -32,6 +32,30 @@ def test_standard_scores():
     np.testing.assert_allclose(shifted[:, 2:], both[:, 2:], atol=1e-6)
 
 
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 12345.678])
+def test_a_constant_of_many_rows_has_no_score_in_any_order(value):
+    """The sum of a hundred thousand is off by more than one rounding."""
+    X = np.full((200_000, 1), value)
+    for ids in (np.arange(200_000) % 2, np.arange(200_000) // 100_000):
+        found = add_relative_features(X, ids, ("score", "difference"))
+        np.testing.assert_array_equal(found[:, 1:], 0.0)
+
+
+def test_what_little_differs_beside_a_large_mean_is_seen():
+    steps = np.array([[0.0], [1.0], [2.0], [3.0]])
+    found = add_relative_features(1e9 + 1e-4 * steps, np.zeros(4, int), ("score", "difference"))
+    np.testing.assert_allclose(found[:, 2:], 1e-4 * (steps - 1.5), rtol=5e-3)
+    np.testing.assert_allclose(found[:, 1:2], (steps - 1.5) / np.sqrt(1.25), rtol=5e-3)
+
+
+def test_scores_do_not_depend_on_the_unit():
+    X = np.array([[1.0], [3.0], [np.nan], [2.0]])
+    expected = np.sqrt(1.5) * np.array([[-1.0], [1.0], [np.nan], [0.0]])
+    for unit in (1e-170, 1.0, 1e49):
+        found = add_relative_features(X * unit, np.zeros(4, int))
+        np.testing.assert_allclose(found[:, 1:], expected, rtol=1e-14)
+
+
 def test_differences_and_means_in_the_order_asked_for():
     X = np.array([[1.0], [3.0], [8.0]])
     both = add_relative_features(X, ["a", "a", "b"], ("mean", "difference"))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
+from logging import getLogger
 from pathlib import Path
 from typing import Any, Self
 
@@ -44,6 +45,8 @@ from groupwise.threads import few_threads
 
 __all__ = ["AutoMixin", "with_unprepared", "with_whole"]
 
+logger = getLogger("groupwise.auto")
+
 
 class AutoMixin:
     """The race and what is known after it; classifier and regressor alike."""
@@ -70,6 +73,9 @@ class AutoMixin:
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, "(0, inf)")
 
+    def _folds(self) -> int | Splitter:
+        return self.cv if isinstance(self.cv, Splitter) else int(self.cv)
+
     def _budget(self) -> Budget:
         """The time of a fit that begins now."""
         return Budget(self.time_limit, effective_n_jobs(self.n_jobs))
@@ -83,7 +89,7 @@ class AutoMixin:
         tiers, self.not_tried_ = first_candidates(
             kind.name,
             n_rows=problem.n_rows,
-            n_features=problem.X.shape[1],
+            n_features=problem.n_features,
             n_classes=problem.n_classes,
             measure=measure,
         )
@@ -91,10 +97,13 @@ class AutoMixin:
             sampler = Sampler(kind, problem, seed, files)
             del problem  # from here on rows are mapped, not in memory
             rows = sampler.rows(self._affordable_rows(kind, sampler, tiers[0], seed, budget))
+            if len(rows) < sampler.problem.n_rows:
+                both = f"{len(rows):,}", f"{sampler.problem.n_rows:,}"
+                logger.info("candidates compete on %s of %s rows, in whole groups", *both)
             tables = sampler.tables(rows)
             problem = tables.problem
             whole = problem.whole_of_groups()
-            tables = tables.with_splits(kind.splits(problem, self.cv, seed))
+            tables = tables.with_splits(kind.splits(problem, self._folds(), seed))
             runner = self._runner(kind, tables, tiers, seed, budget)
             try:
                 race = Race(kind, problem, tables.splits, runner, budget)
@@ -124,8 +133,10 @@ class AutoMixin:
         """How many rows the first tier can be judged on in what is left of the time."""
         if not budget.is_limited:
             return np.inf
-        n_folds = self.cv if isinstance(self.cv, int) else self.cv.get_n_splits()
-        return affordable_rows(kind, sampler, tier, budget, n_folds=n_folds, seed=seed)
+        cv, problem = self._folds(), sampler.problem
+        if not isinstance(cv, int):
+            cv = cv.get_n_splits(problem.X, problem.y, problem.undivided)
+        return affordable_rows(kind, sampler, tier, budget, n_folds=cv, seed=seed)
 
     def _runner(
         self,

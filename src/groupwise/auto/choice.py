@@ -104,7 +104,7 @@ def held_out_groups(
     """Put together what reports show; ``position`` is that of each group among those given."""
     truth = race.held_out.truth(choice.n_folds)
     answers = {"auto": choice.answer}
-    seconds = {"auto": sum(entry.seconds for entry in race.entries) / choice.n_folds}
+    seconds = {"auto": sum(e.seconds / len(e.folds) for e in race.entries if e.folds)}
     for entry in race.usable(choice.n_folds):
         answers[entry.candidate.name] = race.held_out.answer(entry, choice.n_folds)
         seconds[entry.candidate.name] = entry.seconds / len(entry.folds)

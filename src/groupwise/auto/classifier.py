@@ -37,7 +37,7 @@ from groupwise.inputs import (
     split_column,
 )
 from groupwise.inputs.labels import one_entry_per_row, refuse_missing
-from groupwise.metrics import GroupMean, MeasureLike, get_measure, share_error
+from groupwise.metrics import CallableMeasure, GroupMean, MeasureLike, get_measure, share_error
 from groupwise.model_selection import Splitter
 from groupwise.preparation import Unprepared
 from groupwise.rules import MajorityVote
@@ -172,7 +172,13 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         if self.kind == "proportions":
             return Shares()
         if self.kind == "measure":
-            return Measured(get_measure(self.measure), self.measure)
+            measure = get_measure(self.measure)
+            if self.folder is not None and isinstance(measure, CallableMeasure):
+                raise ValueError(
+                    "a folder knows measures by name, and another function may have that of this "
+                    "one: leave out folder, or measure by one of the library's"
+                )
+            return Measured(measure, self.measure)
         return Transferred() if self.kind == "transfer" else Labels(self.kind)
 
     def fit(

@@ -83,12 +83,20 @@ class Truth:
     fold_group : ndarray of shape (n_groups,)
         The fold that held the group out.
     n_classes : int
+    n_all : int, default=None
+        Groups of the whole, where these are a part.
     """
 
     y_row: NDArray[Any]
     groups: Groups
     fold_group: NDArray[np.intp]
     n_classes: int
+    n_all: int | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """By which it is decided how many members there are."""
+        return self.groups.n_groups if self.n_all is None else self.n_all
 
     @property
     def y_group(self) -> NDArray[Any]:
@@ -115,6 +123,7 @@ class Truth:
             Groups(self.groups.codes[rows]),
             self.fold_group[groups],
             self.n_classes,
+            self.n_groups,
         )
 
     def take_answer(self, answer: Answer, groups: NDArray[np.bool_]) -> Answer:
@@ -262,7 +271,7 @@ class GroupAverage:
         how: dict[str, Any] = {"penalty": _MEMBER_PENALTY, "biased": truth.biased}
         scaled = [cross_fitted(p, target, fold, **how) for p in held_out]
         losses = [float(log_loss(p, target).mean()) for p in scaled]
-        chosen = best_of_each(losses, methods)[: n_averaged_classes(truth.groups.n_groups)]
+        chosen = best_of_each(losses, methods)[: n_averaged_classes(truth.n_groups)]
         said = _of_the_truth([scaled[m] for m in chosen], truth.y_group)
         weights = mixture_weights(said)
         average = _weighted([scaled[m] for m in chosen], weights)
@@ -359,7 +368,7 @@ class NumberAverage:
         """Choose and average."""
         losses = [(answer["y_group"] - truth.y_group) ** 2 for answer in answers]
         order = best_of_each([float(loss.mean()) for loss in losses], methods)
-        best = order[: n_averaged_numbers(truth.groups.n_groups)]
+        best = order[: n_averaged_numbers(truth.n_groups)]
         return cls([m for m in best if not is_worse(losses[m], losses[best[0]], errors=2.0)])
 
     def combine(self, answers: Sequence[Answer], groups: Groups) -> Answer:

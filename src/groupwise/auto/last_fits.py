@@ -112,12 +112,13 @@ class LastFits:
         members, entries = list(members), list(choice.entries)
         n_fitted = len(rows)
         while (train := self._next_rows(sampler, left_out, n_fitted)) is not None:
-            found, n_fitted = self._step(sampler, left_out, train, choice.entries), len(train)
+            found = self._step(sampler, left_out, train, choice.entries)
             new = {place: both for place, both in enumerate(found) if both is not None}
+            n_fitted = len(train) if new else n_fitted
             for place, (member, folds) in new.items():
                 members[place] = member
                 entries[place] = Entry(choice.entries[place].candidate, folds)
-            told = len(new), len(found), f"{n_fitted:,}", f"{sampler.problem.n_rows:,}"
+            told = len(new), len(found), f"{len(train):,}", f"{sampler.problem.n_rows:,}"
             logger.info("%d of %d members fitted again, to %s of %s rows", *told)
             if len(new) < len(found):
                 break
@@ -129,17 +130,19 @@ class LastFits:
         again = replace(again, entries=[choice.entries[place] for place in chosen])
         return again, [members[place] for place in chosen]
 
-    def _n_judged(self, problem: Problem, tests: Sequence[NDArray[np.intp]]) -> int:
+    def _n_judged(self, problem: Problem, tests: list[NDArray[np.intp]]) -> int:
         """How many folds to leave out; none, where that would be too few groups to go by."""
         enough = [
             number
             for number in range(1, len(tests) + 1)
             if self._are_enough(problem, np.concatenate(tests[:number]))
         ]
-        share = np.cumsum([len(test) for test in tests]) / problem.n_rows
-        if not enough or share[enough[0] - 1] > _MOST_JUDGED:
+        shares = [float(LeftOut.of(problem, tests[:n]).near.mean()) for n in enough]
+        affordable = [n for n, share in zip(enough, shares, strict=True) if share <= _MOST_JUDGED]
+        if not affordable:
             return 0
-        return max(enough[0], int(np.searchsorted(share, _JUDGED_SHARE, side="right")))
+        small = [n for n, share in zip(enough, shares, strict=True) if share <= _JUDGED_SHARE]
+        return max(small, default=affordable[0])
 
     def _are_enough(self, problem: Problem, rows: NDArray[np.intp]) -> bool:
         """Whether these rows are of enough groups or users, and of enough of each class."""
@@ -149,10 +152,12 @@ class LastFits:
         of_rows = self._race.kind.classes_row(problem)
         if of_rows is None:
             return True
-        names, classes = np.unique(of_rows, return_inverse=True)
-        both = np.unique(classes[rows] * problem.n_rows + users[rows])
-        of_class = np.bincount(both // problem.n_rows, minlength=len(names))
-        return bool(of_class.min() >= _LEAST_OF_CLASS)
+        counted = self._race.kind.counted_rows(
+            problem
+        )  # a class of the source's alone is not asked
+        needed = np.unique(of_rows[counted])
+        both = np.unique(np.column_stack([of_rows[rows], users[rows]]), axis=0)
+        return all(np.count_nonzero(both[:, 0] == c) >= _LEAST_OF_CLASS for c in needed)
 
     def _next_rows(
         self, sampler: Sampler, left_out: LeftOut, n_fitted: int

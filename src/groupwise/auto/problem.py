@@ -61,6 +61,13 @@ class Problem:
         return tuple(c for c in range(self.X.shape[1]) if c not in self.categories)
 
     @property
+    def n_features(self) -> int:
+        """How many columns there are where every category has one."""
+        table: Any = self.X
+        of_categories = [len(np.unique(table[:, column])) for column in self.categories]
+        return len(self.numbers) + sum(of_categories)
+
+    @property
     def undivided(self) -> NDArray[np.intp]:
         """What no fold divides: the coarser ids of the rows, or their groups."""
         return self.groups.codes if self.keep_whole is None else self.keep_whole

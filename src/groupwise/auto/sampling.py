@@ -27,7 +27,7 @@ logger = logging.getLogger("groupwise.auto")
 
 
 class Sampler:
-    """Draws whole groups: those of a small sample are in a larger one, too.
+    """Draws whole groups: nearly all of a small sample are in a larger one, too.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def affordable_rows(
 ) -> float:
     """How many rows, of whole groups, the first tier can be run on in time; infinite: on all.
 
-    The tier's last candidate is timed on two small samples of groups, and its time taken to grow
-    with the rows. Of few groups none should be missed: there it is enough that two folds and the
-    last fits can be run.
+    The tier's last candidate that can be fitted is timed on two small samples of groups, and its
+    time taken to grow with the rows. Of few groups none should be missed: there it is enough that
+    two folds and the last fits can be run.
 
     Parameters
     ----------
@@ -132,24 +132,16 @@ def affordable_rows(
     problem = sampler.problem
     if problem.n_rows <= 4 * _LEAST_SAMPLE:
         return np.inf
-    n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
     small, larger = sampler.rows(_LEAST_SAMPLE), sampler.rows(4 * _LEAST_SAMPLE)
-    times, sizes = [], []  # of one fold
     # the first loads what it needs; of huge groups the two may be the same
-    for rows in (small, small, larger) if len(larger) > len(small) else (small,):
-        with one_thread():
-            started = time.perf_counter()
-            Trainer(kind, problem.take(rows), seed).fit(tier[-1])
-            fitted = time.perf_counter()
-            if problem.unprepared is not None:
-                problem.unprepared.fold(rows, rows[:1])
-            prepared = time.perf_counter()
-        times.append(n_fits * (fitted - started) + (prepared - fitted))
-        sizes.append(len(rows))
-    per_row, fixed = times[-1] / sizes[-1], 0.0
+    samples = [small, small, larger] if len(larger) > len(small) else [small]
+    times = _times_of_a_fold(kind, problem, samples, tier, seed)
+    if times is None:
+        return np.inf  # the race says why nobody can be fitted
+    per_row, fixed = times[-1] / len(samples[-1]), 0.0
     if len(times) > 1:
-        per_row = max((times[2] - times[1]) / (sizes[2] - sizes[1]), per_row / 4)
-        fixed = max(times[1] - per_row * sizes[1], 0.0)
+        per_row = max((times[2] - times[1]) / (len(larger) - len(small)), per_row / 4)
+        fixed = max(times[1] - per_row * len(small), 0.0)
 
     def n_rows_in(seconds: float) -> float:
         return (seconds - fixed) / per_row
@@ -160,6 +152,32 @@ def affordable_rows(
         return np.inf
     budget.keep_for_more_rows()
     n_rows = max(n_rows_in(budget.first_tier_fold(n_folds, sampled=True)), few, _LEAST_SAMPLE)
-    both = (f"{number:,.0f}" for number in (n_rows, problem.n_rows))
-    logger.info("candidates compete on about %s of %s rows, in whole groups", *both)
     return n_rows
+
+
+def _times_of_a_fold(
+    kind: Kind,
+    problem: Problem,
+    samples: Sequence[NDArray[np.intp]],
+    tier: Sequence[Candidate],
+    seed: int,
+) -> list[float] | None:
+    """Seconds of the whole tier on each sample, by the last candidate that can be fitted to all."""
+    n_fits = len({candidate.method.name for candidate in tier})  # rules of one method share a fit
+    for candidate in reversed(tier):
+        times = []
+        try:
+            for rows in samples:
+                with one_thread():
+                    started = time.perf_counter()
+                    Trainer(kind, problem.take(rows), seed).fit(candidate)
+                    fitted = time.perf_counter()
+                    if problem.unprepared is not None:
+                        problem.unprepared.fold(rows, rows[:1])
+                    prepared = time.perf_counter()
+                times.append(n_fits * (fitted - started) + (prepared - fitted))
+        except Exception as error:  # of any method: the race tells it, in leaderboard_
+            logger.info("%s could not be timed: %s", candidate.name, error)
+            continue
+        return times
+    return None

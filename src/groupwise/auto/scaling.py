@@ -19,6 +19,8 @@ __all__ = [
 
 # Probabilities are kept this far from 0.
 _EDGE = 1e-6
+# A difference of losses so small, beside them, is rounding.
+_ROUNDING = 1e-12
 # So many rows or groups are enough for a few numbers.
 _ENOUGH = 5000
 
@@ -158,7 +160,8 @@ def is_worse(loss: NDArray[Any], other: NDArray[Any], *, errors: float) -> bool:
     if len(difference) < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(len(difference))
-    return bool(difference.mean() > max(errors * error, 1e-12))
+    rounding = _ROUNDING * max(np.nanmean(np.abs(loss)), np.nanmean(np.abs(other)))
+    return bool(difference.mean() > max(errors * error, rounding))
 
 
 def mean_interval(

@@ -1,6 +1,7 @@
 """Finished folds on disk."""
 
 import hashlib
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class Store:
         digest.update(repr(settings).encode())
         X: Any = problem.X
         parts: list[Any] = [X.data, X.indices, X.indptr] if issparse(X) else [X]
-        parts += [problem.y, problem.groups.codes, *(test for _, test in splits)]
+        parts += [problem.y, problem.groups.codes, *itertools.chain(*splits)]
         if problem.unprepared is not None:
             digest.update(joblib.hash(problem.unprepared).encode())
         if problem.domains is not None:

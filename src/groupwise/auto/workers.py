@@ -55,6 +55,7 @@ class Workers:
         modules: Sequence[str] = (),
     ):
         self._home = tempfile.TemporaryDirectory(prefix="groupwise-auto-")
+        self._numbers = itertools.count()  # of other tables
         home = Path(self._home.name)
         self._store = store or Store(home / "folds", "")
         self._in_process, self._tables = InProcess(kind, tables, seed, self._store), tables
@@ -216,7 +217,7 @@ class Workers:
         self, tables: FoldTables, entries: Sequence[Entry]
     ) -> list[tuple[Member, Answer] | None]:
         """Fit to the one fold of other tables, or all their rows; ``None`` for what was late."""
-        other = Path(self._home.name) / f"tables-{tables.problem.n_rows}"
+        other = Path(self._home.name) / f"tables-{next(self._numbers)}"
         joblib.dump(tables, other)
         return self._fit_in_time(entries, other)
 

@@ -14,12 +14,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from groupwise._typing import MatrixLike, RandomState, Rows
+from groupwise._typing import Ids, MatrixLike, RandomState, Rows
 from groupwise.base import GroupMixin
 from groupwise.boosting.hist_tree_runs import HistTreeEnsemble
 from groupwise.exceptions import GroupDataError
 from groupwise.gbdt.rounds import GroupTrees
-from groupwise.inputs import check_number, check_rows, dense, split_column
+from groupwise.inputs import check_groups, check_number, check_rows, dense, split_column
 
 __all__ = ["RowContributions", "explain_rows"]
 
@@ -27,6 +27,8 @@ __all__ = ["RowContributions", "explain_rows"]
 _BLOCK = 100_000
 # Rows on which it is found out what computes the score.
 _SAMPLE = 2000
+# Parameters that name columns which are no features.
+_COLUMNS_OF_IDS = ("group_column", "domain_column")
 # Contributions that add up this well are the score's.
 _EXACT = 1e-5
 
@@ -82,6 +84,7 @@ def explain_rows(
     estimator: BaseEstimator,
     X: MatrixLike,
     *,
+    groups: Ids = None,
     background: MatrixLike | None = None,
     n_permutations: int = 10,
     random_state: RandomState = None,
@@ -91,13 +94,16 @@ def explain_rows(
     Boosted trees: exact Shapley values of the trees from the engine itself (Lundberg et al. 2020).
     Linear models: :math:`w_j (x_j - \bar x_j)`. Anything else: features are changed from those of a
     background row into the row's own, one after the other in random orders, and a feature's
-    contribution is the mean step (Strumbelj and Kononenko 2014). All add up to the score.
+    contribution is the mean step (Strumbelj and Kononenko 2014). All add up to the score. Where a
+    model sees rows in view of their group, a feature changes for the whole group at once.
 
     Parameters
     ----------
     estimator : fitted estimator
         Of this library.
     X : {array-like, sparse matrix, DataFrame} of shape (n_rows, n_features)
+    groups : array-like of shape (n_rows,), default=None
+        Group ids; ``None``: each row is a group (or ``group_column`` holds the ids).
     background : {array-like, DataFrame} of shape (n_background, n_features), default=None
         What rows are compared with, except by trees, which know their training rows; ``None``: X.
     n_permutations : int, default=10
@@ -129,15 +135,22 @@ def explain_rows(
     """
     check_number("n_permutations", n_permutations, "[1, inf)", whole=True)
     check_is_fitted(estimator)
-    for column, name in (("group_column", "group"), ("domain_column", "domain")):
-        X, _ = split_column(X, getattr(estimator, column, None), None, name=name, required=False)
-        if background is not None:
-            background, _ = split_column(
-                background, getattr(estimator, column, None), None, name=name, required=False
-            )
-    few = np.arange(0, _num_samples(X), 1 + _num_samples(X) // _SAMPLE)
+    group_column, domain_column = (getattr(estimator, n, None) for n in _COLUMNS_OF_IDS)
+    X, groups = split_column(X, group_column, groups, required=False)
+    X, _ = split_column(X, domain_column, None, name="domain", required=False)
+    if background is not None:
+        background, _ = split_column(background, group_column, None, required=False)
+        background, _ = split_column(background, domain_column, None, name="domain", required=False)
+    in_view = getattr(estimator, "_decides_per_group", False)
+    if groups is None and in_view:
+        raise GroupDataError(
+            f"{type(estimator).__name__} sees a row in view of its group: pass groups "
+            "(np.arange(len(X)) if every row is one)"
+        )
+    ids = check_groups(groups, _num_samples(X)).codes if in_view else None
+    few = _some_rows(_num_samples(X), ids)
     asked = _safe_indexing(X, few)
-    score = _score(estimator, asked)
+    score = _score(estimator, asked, None if ids is None else ids[few])
     for owner, scorer in _scorers(estimator):
         rows = check_rows(owner, X)
         compared = rows if background is None else check_rows(owner, background)
@@ -148,7 +161,7 @@ def explain_rows(
             values, base, method = cast(_Found, found)
             return RowContributions(values, base, _names(owner, X, values.shape[1]), method)
     rng = check_random_state(random_state)
-    values, base = _by_permutation(estimator, X, background, n_permutations, rng)
+    values, base = _by_permutation(estimator, X, ids, background, n_permutations, rng)
     return RowContributions(values, base, _names(estimator, X, values.shape[1]), "permutation")
 
 
@@ -214,15 +227,25 @@ def _of_linear(scorer: Any, rows: Rows, background: Rows) -> _Found | None:
     return values, base, "linear"
 
 
-def _score(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """Scores of rows, each a group of its own where the model looks at groups."""
-    found = estimator.predictions(X, np.arange(X.shape[0]))
+def _some_rows(n_rows: int, ids: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """Rows to find out on; of whole groups, where the model sees these."""
+    few = np.arange(0, n_rows, 1 + n_rows // _SAMPLE)
+    if ids is None:
+        return few
+    order = np.argsort(ids, kind="stable")
+    return order[: np.searchsorted(ids[order], ids[order[len(few) - 1]], side="right")]
+
+
+def _score(estimator: Any, X: Any, ids: NDArray[np.intp] | None) -> NDArray[np.float64]:
+    """Scores of rows; without ids each is a group of its own."""
+    found = estimator.predictions(X, np.arange(X.shape[0]) if ids is None else ids)
     return np.asarray(found.score_row if hasattr(found, "score_row") else found.y_row, dtype=float)
 
 
 def _by_permutation(
     estimator: Any,
     X: Any,
+    ids: NDArray[np.intp] | None,
     background: Any,
     n_permutations: int,
     rng: np.random.RandomState,
@@ -236,7 +259,9 @@ def _by_permutation(
         order = rng.permutation(n_features)
         drawn = other.iloc[rng.randint(len(other), size=n_rows)].reset_index(drop=True)
         for places in (order, order[::-1]):
-            steps, start = _walk(estimator, table, drawn, places, as_table=hasattr(X, "columns"))
+            steps, start = _walk(
+                estimator, table, ids, drawn, places, as_table=hasattr(X, "columns")
+            )
             total, base = total + steps, base + start
     return total / (2 * n_permutations), base / (2 * n_permutations)
 
@@ -244,6 +269,7 @@ def _by_permutation(
 def _walk(
     estimator: Any,
     table: pd.DataFrame,
+    ids: NDArray[np.intp] | None,
     drawn: pd.DataFrame,
     places: NDArray[np.intp],
     *,
@@ -252,9 +278,11 @@ def _walk(
     """Steps of the score as features change from the drawn rows' to the rows' own."""
 
     def ask(frame: pd.DataFrame) -> NDArray[np.float64]:
-        parts = range(0, len(frame), _BLOCK)
         given = frame if as_table else frame.to_numpy(dtype=float)
-        return np.concatenate([_score(estimator, given[at : at + _BLOCK]) for at in parts])
+        if ids is not None:
+            return _score(estimator, given, ids)
+        parts = range(0, len(frame), _BLOCK)
+        return np.concatenate([_score(estimator, given[at : at + _BLOCK], None) for at in parts])
 
     present = drawn.copy()
     before = start = ask(present)

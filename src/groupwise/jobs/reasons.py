@@ -45,7 +45,7 @@ def reason_columns(
     sample = np.unique(np.linspace(0, len(features) - 1, _BACKGROUND).astype(int))
     background = X.iloc[sample] if isinstance(X, pd.DataFrame) else X[sample]
     found = explain_rows(
-        model.estimator, X, background=background, n_permutations=5, random_state=0
+        model.estimator, X, groups=groups, background=background, n_permutations=5, random_state=0
     )
     names = _names(model, found.names)
     told = found.top(3, code=predictions.code_row if found.values.ndim == 3 else None)

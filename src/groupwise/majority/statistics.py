@@ -12,7 +12,7 @@ from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows
 from groupwise.metrics import ask
-from groupwise.statistics import STATISTICS, check_statistics, summarise
+from groupwise.statistics import STATISTICS, check_statistics, fit_to_lines, summarise
 
 __all__ = ["GroupStatisticsClassifier"]
 
@@ -74,7 +74,8 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         )
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
-        self.estimator_.fit(summarise(data.X, data.groups, self.statistics_), data.y_group)
+        lines = summarise(data.X, data.groups, self.statistics_)
+        fit_to_lines(self.estimator_, lines, data.y_group)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._answer_lines(rows, Groups.singletons(groups.n_rows))

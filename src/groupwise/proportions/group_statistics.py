@@ -12,7 +12,7 @@ from groupwise._typing import RandomState, Rows
 from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import TotalRows
-from groupwise.statistics import STATISTICS, check_statistics, summarise
+from groupwise.statistics import STATISTICS, check_statistics, fit_to_lines, summarise
 
 __all__ = ["GroupStatisticsRegressor"]
 
@@ -88,7 +88,8 @@ class GroupStatisticsRegressor(BaseGroupRegressor):
         )
         if self.random_state is not None:
             set_random_states(self.estimator_, self.random_state)
-        self.estimator_.fit(summarise(data.X, data.groups, self.statistics_), data.mean_group)
+        lines = summarise(data.X, data.groups, self.statistics_)
+        fit_to_lines(self.estimator_, lines, data.mean_group)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._mean_group(rows, Groups.singletons(groups.n_rows))
