@@ -153,7 +153,7 @@ def head(boards: list[Board]) -> list[str]:
         best_peer = f"{peers[0]} ({board.mean_ranks[peers[0]]:.1f})" if peers else "none fits"
         rows.append(
             {
-                "room": board.room,
+                "problem": board.room,
                 "sets": f"{len(board.sets)} of {len(_known(board))}",
                 "methods": len(board.makers),
                 "first three by mean rank": ", ".join(first),

@@ -269,7 +269,7 @@ def test_promises_reasons_and_doubts(fitted, run, tmp_path):
     assert rows[0].endswith("weight,share,why") and re.search(r"\w [+-]0\.\d", rows[1])
     listed = run("doubts", table, *options, "--n", 2, "-o", tmp_path / "doubts.csv")
     assert listed.exit_code == 0, listed.output
-    assert "labels are probably wrong; the least believed come first" in listed.output
+    assert "the least believed come first" in listed.output
     table_of_doubts = pd.read_csv(tmp_path / "doubts.csv", dtype=str)
     for line in table_of_doubts.head(2).itertuples():
         said = f"  {line.group}: {line.given} has probability {float(line.proba):.2f}"

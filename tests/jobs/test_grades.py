@@ -67,7 +67,7 @@ def test_all_commands_take_grades(slides):
     assert "Grades 2 &lt; 9 &lt; 10." in text and "Class by class" in text
     assert "grades off on average</span>" in text
     done = run("doubts", slides, *known, "--n", 2)
-    assert done.exit_code == 0 and "labels are probably wrong" in done.output
+    assert done.exit_code == 0 and "labels are doubted by models" in done.output
     done = run("fit", slides, *known, "-m", "group-boost", "-p", "n_estimators=5",
                "--coverage", 0.8, "-o", slides.parent / "c.skops")  # fmt: skip
     assert done.exit_code == 0 and "promised:" in done.output, done.output

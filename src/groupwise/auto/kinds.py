@@ -348,7 +348,12 @@ class Times(Kind):
             )
         if not isinstance(cv, int):
             return super().splits(problem, cv, seed)
-        cv = min(cv, n_events)
+        if groups.n_groups < 4:
+            raise GroupDataError(
+                "the automatic choice needs four groups with a time, as they are judged in pairs; "
+                f"there are {groups.n_groups}"
+            )
+        cv = min(cv, n_events, groups.n_groups // 2)
         if problem.keep_whole is not None or groups.n_groups - n_events < cv:
             return super().splits(problem, cv, seed)
         return split_whole_groups(cv, problem.X, seen, groups, stratify=True, random_state=seed)
@@ -367,7 +372,7 @@ class Times(Kind):
         for fold in np.unique(truth.fold_group):
             inside = truth.fold_group == fold
             parts[inside] = concordance_parts(truth.y_group[inside], answer["y_group"][inside])
-        return parts
+        return parts if np.isfinite(parts).any() else np.full(len(parts), 0.5)
 
     def fit_ensemble(
         self, answers: Sequence[Answer], truth: Truth, methods: Sequence[str]

@@ -19,7 +19,7 @@ COMMANDS = {
     "predict": "Predict rows or groups of a table.",
     "evaluate": "Judge a model on a table whose labels are known, group by group.",
     "compare": "Run every method that applies on the same folds of whole groups.",
-    "doubts": "List the groups whose label is probably wrong, by models that have not seen them.",
+    "doubts": "List the groups whose label models of the other groups believe least.",
     "report": "Write one HTML page: leaderboard, pictures, all groups, and how to repeat it.",
     "methods": "List the methods: for which kind of supervision, and from which paper.",
 }

@@ -25,6 +25,8 @@ from groupwise.cli.terminal import visible
 from groupwise.exceptions import GroupDataError
 from groupwise.io import ModelFileError
 from groupwise.jobs import Job, Result, leaderboard
+from groupwise.jobs.group_labels import Presence, look_like_grades
+from groupwise.jobs.row_labels import Measure
 from groupwise.tables import ColumnUse, OptionError, TableError
 from groupwise.tables.columns import SPECIFIED
 from groupwise.tables.formats import without_password
@@ -303,17 +305,38 @@ def print_job(console: Console, job: Job, why: str | None, method: str | None = 
         f"kind:        {job.supervision.kind}{reason}; "
         f"{job.supervision.classes_in_words(job.targets.classes)}"
     )
-    if why and job.supervision.kind == "majority" and len(job.targets.classes) == 2:
-        console.print(
-            f"             taken to mean: {job.supervision.meaning}; if one positive row makes a "
-            f"group positive, say --kind presence --positive {shlex.quote(job.targets.classes[1])}"
-        )
+    if (other := _other_reading(job, why is not None)) is not None:
+        console.print(f"             {other}")
     if job.unlabelled is not None:
         console.print(f"unlabelled:  {_unlabelled(job, method)}")
     if job.keep_whole is not None:
         whole = len(set(np.asarray(job.targets.whole).tolist()))
         console.print(f"kept whole:  {job.keep_whole}: {whole:,}, none in two folds")
     _print_columns(console, job.uses)
+
+
+def _other_reading(job: Job, guessed: bool) -> str | None:
+    """What else the labels may mean, and how to say so."""
+    known, classes = job.supervision, job.targets.classes
+    if (
+        (isinstance(known, Presence) or (isinstance(known, Measure) and known.names_positive))
+        and known.positive is None
+        and len(classes) == 2
+    ):
+        return f"the other way round: --positive {shlex.quote(classes[0])}"
+    if not guessed or known.kind != "majority":
+        return None
+    if len(classes) == 2:
+        return (
+            f"taken to mean: {known.meaning}; if one positive row makes a group positive, say "
+            f"--kind presence --positive {shlex.quote(classes[1])}"
+        )
+    if look_like_grades(classes):
+        return (
+            f"taken to mean: {known.meaning}; if the classes are grades in this order, say "
+            "--kind grade"
+        )
+    return None
 
 
 def _unlabelled(job: Job, method: str | None) -> str:
@@ -382,7 +405,9 @@ def print_board(console: Console, result: Result) -> pd.DataFrame:
     columns = ["method", "score (95 %)", "to the best (95 %)", "s"] + ["MiB"] * with_memory
     rows = _board_rows(board, with_memory)
     table = Console.table(result.about.supervision.score_name, columns, rows)
-    table.columns[0].no_wrap = True
+    table.columns[0].overflow = "fold"  # rather a long name in two lines than a score
+    for column in table.columns[1:]:
+        column.no_wrap = True
     console.print(table)
     simplest = result.baseline()
     if simplest is not None:

@@ -10,7 +10,8 @@ from groupwise.cli import options
 from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.groups import Groups, show
 from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
-from groupwise.jobs.targets import ids_of, label_column, too_many_classes
+from groupwise.jobs.group_labels import look_like_grades
+from groupwise.jobs.targets import coarser_notes, ids_of, label_column, too_many_classes
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse, unit_notes
 
@@ -157,7 +158,8 @@ def _kinds(n_conflicts: int, n_classes: int, values: pd.Series, groups: Groups) 
         return _meanings("proportions", "measure", "transfer")
     if n_classes == 2 and not no_classes:
         return _meanings("majority", "presence")
-    of_classes = () if no_classes else ("majority", "grade") if numbers else ("majority",)
+    graded = numbers or look_like_grades(values.dropna().astype(str).unique().tolist())
+    of_classes = () if no_classes else ("majority", "grade") if graded else ("majority",)
     return _meanings(*of_classes, *(("mean", "total", "survival") if numbers else ()))
 
 
@@ -233,12 +235,8 @@ def _print(console: Console, found: dict[str, Any]) -> None:
         )
     for name, n in found.get("domains", {}).items():
         console.print(f"domain:  {name}: {n:,} rows")
-    for column, n in found.get("coarser", {}).items():
-        console.print(
-            f"warning: every group has one {column!r}, and {n:,} of them have several groups. If "
-            f"they are who the groups belong to, folds of groups learn from one and judge the same "
-            f"one, and the score is not that of new ones: say --keep-whole {column}"
-        )
+    for note in coarser_notes(found.get("coarser", {})):
+        console.print(f"warning: {renamed(note)}")
     if "missing_labels" in found:
         console.print(f"labels:  {_labels_in_words(found)}; {found['missing_labels']} missing")
         console.print(

@@ -41,7 +41,7 @@ def doubts(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """List the groups whose label is probably wrong, by models that have not seen them.
+    """List the groups whose label models of the other groups believe least.
 
     A group comes first if models of the other groups believe its label least. Those that confident
     learning counts as wrong have another label beside theirs.
@@ -79,9 +79,10 @@ def doubts(
             n_jobs=jobs,
             progress=lambda found, n: console.track(found, n, "Folds of whole groups"),
         )
+        n_right = int((issues.table["given"] == issues.table["suggested"]).sum())
         console.print(
-            f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are probably wrong; "
-            "the least believed come first"
+            f"doubts:      {issues.n_issues} of {len(issues.table):,} labels are doubted by models "
+            f"of the other groups, which agree with {n_right:,}; the least believed come first"
         )
         for line in issues.table.head(n).itertuples():
             rather = f"; rather {line.suggested}" if line.issue else ""

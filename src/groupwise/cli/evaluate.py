@@ -46,11 +46,12 @@ def evaluate(
         )
         for note in loaded.notes:
             console.note(note)
-        if _trained_on(model) == loaded.fingerprint:
+        seen = _trained_on(model) == loaded.fingerprint
+        if seen:
             console.note("this is the table the model was trained on: new groups will score worse")
         kept = out is not None  # what columns are worth is in the result file only
         result = evaluate_model(
-            fitted, loaded, order=order, importance=kept, command=command_line()
+            fitted, loaded, order=order, importance=kept, seen=seen, command=command_line()
         )
         if out is not None:
             result.save(out)
@@ -61,7 +62,9 @@ def evaluate(
         print_score(console, summary, "groups" if fitted.supervision.group else "rows")
         if out is not None:
             console.print(f"written:     {out}")
-        console.emit_json(summary | {"model": str(model), "method": fitted.method})
+        console.emit_json(
+            summary | {"model": str(model), "method": fitted.method, "seen_in_training": seen}
+        )
 
 
 def _trained_on(model: Path) -> str | None:

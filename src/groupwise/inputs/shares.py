@@ -264,7 +264,8 @@ def _checked_sums(value_group: NDArray[np.float64], groups: Groups) -> NDArray[n
         raise GroupDataError(
             "counts must add up to the size of their group, or shares to 1, in all groups; "
             f"group {show(groups.names[group])} has {groups.sizes[group]} rows and its entries "
-            f"add up to {total[group]:g}"
+            f"add up to {total[group]:g}; divide by their sum for shares, or add a class for rows "
+            "that have none of these"
         )
     return total
 

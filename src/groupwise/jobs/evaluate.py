@@ -102,11 +102,13 @@ def evaluate_model(
     *,
     order: str | None = None,
     importance: bool = True,
+    seen: bool = False,
     command: str = "",
 ) -> Result:
     """Judge a fitted model on all groups of a table whose labels are known.
 
-    With ``importance`` every column is shuffled once, which takes longer than all the rest.
+    With ``importance`` every column is shuffled once, which takes longer than all the rest;
+    ``seen`` says that the model was fitted to this table.
     """
     labelled = model.supervision.labelled_rows(table.frame, table.name)
     frame = table.frame if labelled.all() else table.frame[labelled].reset_index(drop=True)
@@ -136,6 +138,7 @@ def evaluate_model(
         classes=model.classes,
         columns=tuple(columns),
         n_unlabelled=int((~labelled).sum()),
+        seen=seen,
         command=command,
     )
     return Result(about, {model.method: [fold]})

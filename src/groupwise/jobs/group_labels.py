@@ -55,6 +55,23 @@ class Presence(Supervision):
             return Targets(1 - targets.y, targets.groups, found[::-1])
         return targets
 
+    def classes_in_words(self, classes: tuple[str, ...]) -> str:
+        return f"a group is {classes[1]!r} if at least one of its rows is, else {classes[0]!r}"
+
+
+def look_like_grades(classes: Sequence[str]) -> bool:
+    """Whether classes may well have an order: letters, or whole numbers.
+
+    Examples
+    --------
+    >>> look_like_grades(["A", "B", "C"]), look_like_grades(["1", "2", "10"])
+    (True, True)
+    >>> look_like_grades(["no", "yes"]), look_like_grades(["cat", "dog", "fox"])
+    (False, False)
+    """
+    letters = all(len(name) == 1 and name.isalpha() for name in classes)
+    return len(classes) > 2 and (letters or all(name.isdecimal() for name in classes))
+
 
 @dataclass(frozen=True)
 class Grade(Supervision):

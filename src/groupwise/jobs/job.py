@@ -24,7 +24,7 @@ from groupwise.jobs.model import (
 from groupwise.jobs.peak_memory import PeakMemory
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
-from groupwise.jobs.targets import Targets, order_of, whole_of
+from groupwise.jobs.targets import Targets, coarser_ids, coarser_notes, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 from groupwise.tables.columns import unit_notes
@@ -150,6 +150,7 @@ class Job:
                 *table.notes,
                 *targets.notes,
                 *unit_notes(frame, uses),
+                *_users_behind(frame, targets, uses),
                 *_too_good(features, targets, schema, wanted),
             ),
         )
@@ -433,3 +434,13 @@ def _too_good(
 
 def _plain(value: object) -> str | int | float | bool | None:
     return value if isinstance(value, str | int | float | bool | type(None)) else repr(value)
+
+
+def _users_behind(
+    frame: pd.DataFrame, targets: Targets, uses: Sequence[ColumnUse]
+) -> tuple[str, ...]:
+    """That groups may belong to users, whom no fold keeps whole."""
+    if targets.whole is not None:
+        return ()
+    free = [use.name for use in uses if not use.is_role]
+    return coarser_notes(coarser_ids(frame, targets.groups, free))

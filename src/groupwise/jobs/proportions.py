@@ -58,7 +58,9 @@ class Proportions(Supervision):
         table = pd.DataFrame({column: amounts_of(frame, column, name) for column in self.label})
         if not are_percent(table, groups):
             return ()
-        return (f"{', '.join(self.label)} add up to 100 in every group and are read as percent",)
+        return (
+            f"{', '.join(self.label)} add up to about 100 in every group and are read as percent",
+        )
 
     def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
         shares = dict(zip(targets.classes, targets.y.T, strict=True))

@@ -56,6 +56,8 @@ class RunInfo(Record):
         Groups that methods competed on, where all were too many for the time or for one machine.
     n_fitted : int, default=None
         Groups that every member of the model was fitted to afterwards, where these are more.
+    seen : bool, default=False
+        Whether the model that was judged had been fitted to this very table.
     search : bool, default=None
         Whether each method's small search ran; ``None`` outside a comparison.
     params : dict of str to str, default=None
@@ -78,6 +80,7 @@ class RunInfo(Record):
     n_unlabelled: int | None = None
     n_sampled: int | None = None
     n_fitted: int | None = None
+    seen: bool = False
     search: bool | None = None
     params: dict[str, str] | None = None
     versions: dict[str, str] = field(default_factory=library_versions)

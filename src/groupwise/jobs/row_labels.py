@@ -17,6 +17,10 @@ from groupwise.tables import OptionError, TableError
 __all__ = ["Measure", "Transfer"]
 
 
+# Measures that are the same whichever of two classes is the positive one.
+_OF_BOTH = ("accuracy", "balanced_accuracy", "matthews", "roc_area")
+
+
 @dataclass(frozen=True)
 class Measure(Supervision):
     """Rows are labelled; what counts is a measure of each group."""
@@ -62,6 +66,17 @@ class Measure(Supervision):
                 f"{name}: column {self.label[0]!r} never holds {self.positive!r} (`positive`)"
             )
         return Targets(codes, groups, found)
+
+    @property
+    def names_positive(self) -> bool:
+        """Whether the measure of two classes is that of one of them."""
+        return self.measure not in _OF_BOTH
+
+    def classes_in_words(self, classes: tuple[str, ...]) -> str:
+        words = super().classes_in_words(classes)
+        if len(classes) != 2 or not self.names_positive:
+            return words
+        return f"{words}; {self.measure} is that of {classes[1]!r}"
 
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         return plain_folds(targets, n_splits, seed)
@@ -119,8 +134,9 @@ class Transfer(Supervision):
             there = np.unique(domains).tolist()
             found = ", ".join(map(repr, there[:8])) + (", ..." if len(there) > 8 else "")
             raise TableError(
-                f"{name}: column {self.domain!r} never holds {self.target_domain!r} "
-                f"(`target_domain`); it holds {found}"
+                f"{name}: column {self.domain!r} holds {self.target_domain!r} (`target_domain`) in "
+                f"no row with a label; those with one are of {found}. Some rows of the target need "
+                "a label, to be judged on"
             )
         labels = labels_of(frame, self.label[0], name, groups)
         codes, classes = class_codes(labels, classes, groups, name, self.label[0])

@@ -99,11 +99,24 @@ class Survival(Numbers):
     def splits(self, targets: Targets, n_splits: int, seed: int) -> list[Split]:
         """Whole groups, those with the event spread over the folds."""
         seen = targets.y[targets.groups.first_rows] > 0
-        n_splits = min(n_splits, int(seen.sum()))
+        n_groups = targets.groups.n_groups
+        if n_groups < 4:
+            raise TableError(
+                f"there are {n_groups} groups with a time, and they are judged in pairs: at least "
+                "four are needed"
+            )
+        n_splits = min(n_splits, int(seen.sum()), n_groups // 2)
         if targets.whole is not None or int((~seen).sum()) < n_splits:
-            return plain_folds(targets, n_splits, seed)
-        folds = WholeGroupKFold(n_splits, random_state=seed)
-        return list(folds.split(targets.y, targets.y > 0, targets.groups.codes))
+            splits = plain_folds(targets, n_splits, seed)
+        else:
+            folds = WholeGroupKFold(n_splits, random_state=seed)
+            splits = list(folds.split(targets.y, targets.y > 0, targets.groups.codes))
+        if not any(_can_be_compared(targets.take(test)) for _, test in splits):
+            raise TableError(
+                "of the groups that are held out together none had the event before another's "
+                "time, so that no order of theirs is right or wrong; more groups are needed"
+            )
+        return splits
 
     def label_values(self, targets: Targets) -> dict[str, NDArray[Any]]:
         return {"label": targets.y, "time": np.abs(targets.y), "event": targets.y > 0}
@@ -134,3 +147,9 @@ class Survival(Numbers):
     def constants(self, known: Targets) -> list[Any]:
         """The same risk for all."""
         return [0.0]
+
+
+def _can_be_compared(held_out: Targets) -> bool:
+    """Whether the event of one group was seen before the time of another."""
+    time = held_out.y[held_out.groups.first_rows]
+    return bool(np.isfinite(concordance_parts(time, np.zeros(len(time)))).any())

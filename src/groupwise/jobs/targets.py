@@ -32,6 +32,7 @@ __all__ = [
     "are_percent",
     "class_codes",
     "coarser_ids",
+    "coarser_notes",
     "get_column",
     "ids_of",
     "label_column",
@@ -198,6 +199,7 @@ def ids_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArra
         return values.to_numpy(dtype=np.int64)
     if column_kind(values) == "nested":
         raise TableError(f"{name}: column {column!r} (`{argument}`) holds nested or mixed values")
+    refuse_stray_blanks(values, name, column)
     return values.astype(str).to_numpy(dtype=str)
 
 
@@ -224,18 +226,22 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
 
 
 def refuse_stray_blanks(values: pd.Series, name: str, column: str) -> None:
-    """Refuse labels that are the same but for blanks before or after them."""
+    """Refuse names that are the same but for blanks before or after them, and for capitals."""
     if column_kind(values) != "category":
         return
     different = pd.Series(values.dropna().unique()).astype(str)
-    same = different[different.str.strip().duplicated(keep=False)].sort_values(
-        key=lambda s: s.str.strip()
-    )
-    if len(same):
-        one, other = same.iloc[:2]
-        raise TableError(
-            f"{name}: column {column!r} holds {one!r} and {other!r}, which differ by blanks only"
-        )
+    stripped = different.str.strip()
+    if (stripped == different).all():
+        return
+    same = stripped.str.casefold()
+    for stray in different[stripped != different]:
+        others = different[(same == stray.strip().casefold()) & (different != stray)]
+        if len(others):
+            other = others.iloc[0]
+            how = "blanks only" if other.strip() == stray.strip() else "blanks and capitals only"
+            raise TableError(
+                f"{name}: column {column!r} holds {other!r} and {stray!r}, which differ by {how}"
+            )
 
 
 # Who groups belong to, by the name of the column.
@@ -251,7 +257,7 @@ def coarser_ids(frame: pd.DataFrame, groups: Groups, columns: Sequence[str]) -> 
     """Columns that may say who groups belong to, and how many of their values have several groups.
 
     Such a column has one value in each group, fewer values than there are groups, and is called
-    like an owner or is text with many values.
+    like an owner or is text with many values that have two groups each or more.
 
     Parameters
     ----------
@@ -272,13 +278,24 @@ def coarser_ids(frame: pd.DataFrame, groups: Groups, columns: Sequence[str]) -> 
             continue
         codes, different = pd.factorize(values)
         owner = bool(_OWNER.search(column))
-        many = column_kind(values) == "category" and len(different) >= 8
+        many = column_kind(values) == "category" and 8 <= len(different) <= groups.n_groups / 2
         if not (owner or many) or not 1 < len(different) < groups.n_groups or (codes < 0).any():
             continue
         first = codes[groups.first_rows]
         if (codes == first[groups.codes]).all():
             found[column] = int((np.bincount(first) > 1).sum())
     return found
+
+
+def coarser_notes(found: dict[str, int]) -> tuple[str, ...]:
+    """What :func:`coarser_ids` mean for a score."""
+    return tuple(
+        f"every group has one {column!r}, and {n:,} of them have several groups. If they are who "
+        "the groups belong to, folds of groups learn from one and judge the same one, and the "
+        f"score is not that of new ones: say `keep_whole` {column}"
+        for column, n in found.items()
+        if n
+    )
 
 
 def whole_of(
@@ -361,6 +378,8 @@ def shares_of(
     table = pd.DataFrame({column: amounts_of(frame, column, name) for column in columns})
     if are_percent(table, groups):
         table = table / 100.0
+    else:
+        _refuse_few_that_are_no_percent(table, groups, name)
     with about_columns(name, *columns):
         return groups.spread(class_shares(table, groups)[0])
 
@@ -369,9 +388,28 @@ def are_percent(table: pd.DataFrame, groups: Groups) -> bool:
     """Whether columns of numbers add up to 100 in every group, and are no counts of its rows."""
     if not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
         return False
-    total = table.sum(axis=1, skipna=False).to_numpy()
-    near = np.abs(total - 100.0) <= 100.0 * SHARE_TOLERANCE * table.shape[1]
+    total, near = _near_100(table)
     return bool(near.all()) and not bool((total == groups.sizes[groups.codes]).all())
+
+
+def _near_100(table: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """What the columns of each row add up to, and whether it is 100 but for rounding."""
+    total = table.sum(axis=1, skipna=False).to_numpy()
+    return total, np.abs(total - 100.0) <= 100.0 * SHARE_TOLERANCE * table.shape[1]
+
+
+def _refuse_few_that_are_no_percent(table: pd.DataFrame, groups: Groups, name: str) -> None:
+    """Name the group that keeps percent from being read as such."""
+    if not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
+        return
+    total, near = (each[groups.first_rows] for each in _near_100(table))
+    if not near.all() and near.mean() > 0.5 and not (total == groups.sizes).mean() > 0.5:
+        wrong = int(np.argmin(near))
+        raise TableError(
+            f"{name}: {', '.join(map(repr, table.columns))} add up to about 100 in "
+            f"{int(near.sum())} of {len(near)} groups, and to {total[wrong]:g} in group "
+            f"{show(groups.names[wrong])}"
+        )
 
 
 def numbers_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from groupwise.metrics import share_error
 from groupwise.proportions.decode import decode_counts
 from groupwise.proportions.probabilities import RowProba
 from groupwise.rules import Rule, get_rule
+from groupwise.threads import few_threads
 
 __all__ = ["BaseProportionsClassifier"]
 
@@ -63,7 +64,12 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         -------
         self : estimator
         """
-        self._check_parameters()
+        trial = type(self)(**self.get_params(deep=False))
+        trial._check_parameters()
+        trial._fit(X, y, groups)
+        return self._take_over(trial)
+
+    def _fit(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> None:
         X, groups = self._groups_to_fit(X, groups)
         data = check_shares(self, X, y, groups, classes=self.classes)
         data = replace(data, X=data.X.astype(np.float64, copy=False))
@@ -78,16 +84,16 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
                 f"{dict(zip(data.classes.tolist(), data.prior.round(4).tolist(), strict=True))}: "
                 "nothing can be learned about single rows, and every prediction is these shares",
                 EqualSharesWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
             learned = self._prior_of_rows(data.groups.n_rows)
         else:
-            learned = self._learn(data.only_present()).with_absent(self._present)
+            with few_threads(data.groups.n_rows):
+                learned = self._learn(data.only_present()).with_absent(self._present)
         self.transduction_proba_ = learned.proba
         self.transduction_ = self.classes_[learned.proba.argmax(axis=1)]
         self._codes_row = data.groups.codes
         self._counts_group = whole_counts(data.counts_group)
-        return self
 
     @abstractmethod
     def _check_parameters(self) -> None:

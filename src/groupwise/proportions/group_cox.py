@@ -168,7 +168,7 @@ class GroupStatisticsCoxRegressor(_GroupCox):
     >>> time = [1.0, 1.0, 2.0, 2.0, -3.0, -3.0]  # the last was not seen any more
     >>> cox = GroupStatisticsCoxRegressor(statistics=("max",)).fit(X, time, groups=groups)
     >>> cox.predict_groups([[1.0], [6.0]], groups=["new", "new"]).round(2).tolist()
-    [0.88]
+    [0.89]
     """
 
     def __init__(

@@ -204,7 +204,9 @@ def _judge(values: pd.Series, same_as: Mapping[str, Any], of_groups: bool) -> Co
     if not (kind == "date" or (kind == "category" and _are_dates(present))):
         # one date, or one measured number, for each group is a feature like any other
         ids = not fractions and not (of_groups and kind == "number" and not counts_up(present))
-        reason = None if fractions else _identifier(name, kind, present, n_different)
+        reason = _time_stamp(name, present) if kind == "number" else None
+        if reason is None and not fractions:
+            reason = _identifier(name, kind, present, n_different)
         if reason is None and len(present) == len(values):
             reason = _renamed(present, same_as, ids=ids)
         if reason:
@@ -239,14 +241,18 @@ def _many_different(present: pd.Series, n_different: int) -> bool:
     return n_different > MAX_CATEGORIES or (many and n_different > len(present) / 2)
 
 
+def _time_stamp(name: str, present: pd.Series) -> str | None:
+    """Why numbers would be seconds (or less) since 1970."""
+    stamps = _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8
+    return "a time stamp, by its name and size" if stamps else None
+
+
 def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> str | None:
     """Why this would be an identifier, a date or free text."""
     many = len(present) >= _FEW_ROWS
     if kind == "number":
         if _ID_NAME.search(name) or _ID_CAMEL.search(name):
             return "an identifier, by its name"
-        if _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8:
-            return "a time stamp, by its name and size"
         if many and n_different == len(present) and counts_up(present):
             return "an identifier: it numbers the rows"
         return None
@@ -427,7 +433,8 @@ def _numbers(values: pd.Series, table: str, comma: str) -> Any:
         number = np.full(len(values), np.nan)
     else:
         number = _parsed(values, table, comma)
-    wrong = np.abs(number) > LARGEST_UNSCALED
+    largest = min(LARGEST_UNSCALED, float(np.finfo(number.dtype).max))  # of 32 bits it is less
+    wrong = np.abs(number) > number.dtype.type(largest)
     if wrong.any():
         row = int(np.argmax(wrong))
         held = f"holds {number[row]:g} (up to {LARGEST_UNSCALED:g} can be computed with)"

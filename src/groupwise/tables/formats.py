@@ -28,6 +28,7 @@ __all__ = [
     "detect_format",
     "headerless_hint",
     "is_database",
+    "is_database_file",
     "passwords_in",
     "without_password",
 ]
@@ -300,6 +301,13 @@ def is_database(source: str) -> bool:
     False
     """
     return bool(_SCHEME.match(source) or _PAIRS.match(source))
+
+
+def is_database_file(path: str | Path) -> bool:
+    """Whether a file is a database of SQLite or DuckDB, by how it begins."""
+    with Path(path).open("rb") as file:
+        start = file.read(16)
+    return start == b"SQLite format 3\0" or start[8:12] == b"DUCK"
 
 
 def without_password(text: str) -> str:

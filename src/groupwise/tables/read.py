@@ -19,6 +19,7 @@ from groupwise.tables.formats import (
     detect_format,
     headerless_hint,
     is_database,
+    is_database_file,
     without_password,
 )
 from groupwise.tables.sql import run_query
@@ -84,7 +85,9 @@ def read_table(
         If there is no table to be had; the message names the source.
     """
     name = without_password(as_text(str(source)))
-    if sql is None and is_database(str(source)) and not Path(source).exists():
+    if sql is None and (
+        is_database_file(source) if Path(source).is_file() else is_database(str(source))
+    ):
         raise TableError(f"{name} is a database: say which rows with --sql")
     digest = hashlib.sha256()
     answer = None if sql is None else run_query(str(source), sql)

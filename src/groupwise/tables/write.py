@@ -1,8 +1,10 @@
 """Tables out, whole or not at all."""
 
+import csv
+import json
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -116,6 +118,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+# Columns of answers: of groups or rows, of survival times, of doubts, and shares of classes.
+_ANSWERS = frozenset({"predicted", "risk", "suggested"})
 # The one table of a database that is written.
 _PREDICTIONS = "predictions"
 _DATABASES: dict[str, Callable[[pa.Table, Path], None]] = {
@@ -147,8 +151,27 @@ def check_writable(path: str | Path) -> Path:
 
 
 def may_be_replaced(path: Path) -> bool:
-    """Whether a file is a table like any other; a database may hold more than predictions."""
-    return path.suffix.lower() not in _DATABASES
+    """Whether a file holds answers of ours, by its columns; a database may hold more than these."""
+    suffix = path.suffix.lower()
+    return suffix not in _DATABASES and bool(_ANSWERS.intersection(_columns_of(path, suffix)))
+
+
+def _columns_of(path: Path, suffix: str) -> Sequence[str]:
+    """The columns of a table; none of what cannot be read as one."""
+    try:
+        if suffix == ".parquet":
+            return pyarrow.parquet.read_schema(path).names
+        if suffix in (".feather", ".arrow"):
+            with pa.ipc.open_file(path) as file:
+                return file.schema.names
+        with path.open(encoding="utf-8") as lines:
+            first = lines.readline(1 << 20)
+        if suffix == ".jsonl":
+            found = json.loads(first)
+            return list(found) if isinstance(found, dict) else []
+        return next(csv.reader([first], delimiter="\t" if suffix == ".tsv" else ","), [])
+    except (OSError, ValueError, csv.Error, pa.ArrowException):
+        return []
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> Path:

@@ -1,0 +1,177 @@
+"""What commands say of a table that may mean something else, and what they do not replace."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from groupwise.cli import app
+from groupwise.cli.console import Console, print_board
+from groupwise.jobs import Job, Result, make_supervision
+from groupwise.tables import read_table
+from groupwise.tables.write import may_be_replaced, write_table
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def said(*words):
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    return " ".join(done.output.split())
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory):
+    """24 pools of four people, of 12 patients."""
+    rng = np.random.RandomState(0)
+    pool = np.repeat(np.arange(24), 4)
+    ill = pool % 3 == 0
+    frame = pd.DataFrame(
+        {
+            "pool": [f"p{k:02d}" for k in pool],
+            "patient": [f"patient {k % 12}" for k in pool],
+            "fever": rng.normal(size=96) + 2 * ill,
+            "test": np.where(ill, "infected", "not infected"),
+            "mark": np.where(ill, "A", np.where(pool % 3 == 1, "B", "C")),
+            "flag": np.where(rng.uniform(size=96) < 0.4, "bad", "good"),
+        }
+    )
+    path = tmp_path_factory.mktemp("pools") / "pools.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def fit(pools, *words):
+    out = pools.with_name("model.skops")
+    return said("fit", pools, "-g", "pool", *words, "--folds", 2, "--force", "-o", out)
+
+
+def test_which_class_is_the_positive_one(pools):
+    asked = (
+        "-l",
+        "test",
+        "-k",
+        "presence",
+        "-m",
+        "noisy-or-boost",
+        "--ignore",
+        "mark,flag,patient",
+    )
+    unsaid = fit(pools, *asked)
+    assert "a group is 'not infected' if at least one of its rows is, else 'infected'" in unsaid
+    assert "the other way round: --positive infected" in unsaid
+    told = fit(pools, *asked, "--positive", "infected")
+    assert "a group is 'infected' if at least one of its rows is" in told
+    assert "the other way round" not in told
+    asked = ("-l", "flag", "-m", "threshold", "--ignore", "test,mark,patient")
+    of_one = fit(pools, *asked, "--measure", "f1")
+    assert "f1 is that of 'good' the other way round: --positive bad" in of_one
+    assert "the other way round" not in fit(pools, *asked, "--measure", "accuracy")
+
+
+def test_letters_may_be_grades(pools):
+    told = fit(pools, "-l", "mark", "-m", "naive-logistic", "--ignore", "test,flag,patient")
+    assert "if the classes are grades in this order, say --kind grade" in told
+    described = said("describe", pools, "-g", "pool", "-l", "mark")
+    assert "grade" in described
+    assert "grade" not in said("describe", pools, "-g", "pool", "-l", "test")
+
+
+def test_who_groups_belong_to_is_told_by_fit(pools):
+    asked = ("-l", "test", "-m", "naive-logistic")
+    warned = fit(pools, *asked)
+    assert "every group has one 'patient'" in warned and "say --keep-whole patient" in warned
+    assert "every group has one" not in fit(pools, *asked, "--keep-whole", "patient")
+
+
+def test_a_model_says_that_it_was_fitted_to_the_table(pools, tmp_path):
+    fit(pools, "-l", "test", "-m", "naive-logistic")
+    model, result, page = pools.with_name("model.skops"), tmp_path / "r.json", tmp_path / "r.html"
+    done = run("evaluate", model, pools, "-o", result, "--json")
+    assert json.loads(done.stdout)["seen_in_training"] is True
+    said("report", result, "-o", page)
+    assert "The model was fitted to this very table" in page.read_text()
+    new = pools.with_name("new.csv")
+    pd.read_csv(pools).assign(fever=lambda f: f["fever"] + 0.1).to_csv(new, index=False)
+    done = run("evaluate", model, new, "-o", result, "--json")
+    assert json.loads(done.stdout)["seen_in_training"] is False
+    said("report", result, "-o", page, "--force")
+    assert "as a fitted model answers for them" in page.read_text()
+    assert "not seen in training" not in page.read_text()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])
+def test_answers_are_replaced_and_other_tables_are_not(pools, tmp_path, suffix):
+    fit(pools, "-l", "test", "-m", "naive-logistic")
+    out = tmp_path / f"out.{suffix}"
+    asked = ("predict", pools.with_name("model.skops"), pools, "-o", out)
+    said(*asked)
+    said(*asked)  # its own answers
+    write_table(pd.DataFrame({"x": [1, 2]}), out)
+    kept = out.read_bytes()
+    done = run(*asked)
+    assert done.exit_code > 1 and "was not written by groupwise; say --force" in " ".join(
+        done.output.split()
+    )
+    assert out.read_bytes() == kept
+    said(*asked, "--force")
+    assert out.read_bytes() != kept
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"predicted", b"{not json"])
+def test_what_cannot_be_read_is_not_ours(tmp_path, content):
+    for suffix in (".csv", ".jsonl", ".parquet", ".feather", ".sqlite"):
+        path = tmp_path / f"x{suffix}"
+        path.write_bytes(content)
+        assert may_be_replaced(path) == (content == b"predicted" and suffix == ".csv")
+
+
+def test_ids_that_differ_by_blanks_are_refused(tmp_path):
+    frame = pd.DataFrame({"g": ["a", "a ", "b", "b"], "x": [1, 2, 3, 4], "y": list("uuvv")})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = run("describe", tmp_path / "t.csv", "-g", "g", "-l", "y")
+    assert done.exit_code > 1 and "'a' and 'a ', which differ by blanks only" in done.output
+    odd = frame.assign(g=list("aabb"), y=[" Yes", "yes", "no", "no"])
+    odd.to_csv(tmp_path / "t.csv", index=False)
+    done = run("fit", tmp_path / "t.csv", "-g", "g", "-l", "y", "-m", "naive-logistic")
+    assert "'yes' and ' Yes', which differ by blanks and capitals only" in " ".join(
+        done.output.split()
+    )
+
+
+def test_a_database_wants_a_query(tmp_path):
+    path = tmp_path / "rows.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table t (x)")
+    done = run("describe", path)
+    assert done.exit_code > 1 and "is a database: say which rows with --sql" in " ".join(
+        done.output.split()
+    )
+
+
+def test_seconds_with_fractions_are_time_stamps(tmp_path):
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame({"g": np.repeat(np.arange(8), 5), "time": 1.7e9 + 50 * rng.rand(40)})
+    frame.assign(x=rng.rand(40), y=np.where(frame["g"] % 2, "u", "v")).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    told = said("describe", tmp_path / "t.csv", "-g", "g", "-l", "y")
+    assert "not used a time stamp, by its name and size" in told
+
+
+def test_a_leaderboard_shows_scores_in_a_narrow_terminal(pools, monkeypatch, capsys):
+    known = make_supervision("majority", group="pool", label="test")
+    job = Job.from_table(read_table(pools), known, ignored=["mark", "flag", "patient"])
+    result = job.judge(job.method("naive-logistic"), {}, n_splits=2)
+    name = "noisy-or-boost(n_estimators=100, trees__max_depth=8, trees__max_leaf_nodes=31)"
+    long_name = Result(result.about, {name: result.methods["naive-logistic"]})
+    monkeypatch.setenv("COLUMNS", "80")
+    board = print_board(Console(), long_name)
+    shown = capsys.readouterr().out
+    assert f"{board['score'].iloc[0]:.3f} ({board['low'].iloc[0]:.3f}, " in shown
+    assert max(map(len, shown.splitlines())) <= 80
