@@ -10,8 +10,10 @@ from groupwise._typing import Rows
 from groupwise.groups import Groups
 from groupwise.inputs import dense
 
-__all__ = ["STATISTICS", "check_statistics", "fit_to_lines", "summarise"]
+__all__ = ["LARGEST_IN_A_FOREST", "STATISTICS", "check_statistics", "fit_to_lines", "summarise"]
 
+#: Forests hold features in 32 bits.
+LARGEST_IN_A_FOREST = float(np.finfo(np.float32).max)
 #: What may be asked of each feature, over a group's rows.
 STATISTICS = ("mean", "std", "min", "max")
 

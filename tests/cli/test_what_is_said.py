@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from groupwise.cli import app
 from groupwise.cli.console import Console, print_board
 from groupwise.jobs import Job, Result, make_supervision
+from groupwise.jobs.auto import _left_early
 from groupwise.tables import read_table
 from groupwise.tables.write import may_be_replaced, write_table
 
@@ -129,6 +131,36 @@ def test_what_cannot_be_read_is_not_ours(tmp_path, content):
         path = tmp_path / f"x{suffix}"
         path.write_bytes(content)
         assert may_be_replaced(path) == (content == b"predicted" and suffix == ".csv")
+
+
+def test_columns_that_are_empty_in_a_new_table_are_told(pools, tmp_path):
+    fit(pools, "-l", "test", "-m", "naive-boosting")
+    model, new = pools.with_name("model.skops"), tmp_path / "new.csv"
+    pd.read_csv(pools).assign(fever=np.nan).to_csv(new, index=False)
+    for command in ("predict", "evaluate"):
+        assert "'fever' held values in training and none here" in said(command, model, new)
+        assert "none here" not in said(command, model, pools)
+    pd.read_csv(new).head(4).to_csv(new, index=False)  # of few rows nothing follows
+    assert "none here" not in said("predict", model, new)
+
+
+def test_who_left_the_race_early_is_told_with_the_reason(pools):
+    known = make_supervision("majority", group="pool", label="test")
+    job = Job.from_table(read_table(pools), known)
+    board = pd.DataFrame(
+        {
+            "method": ["sboost", "sboost", "naive-logistic", "statistics"],
+            "params": [{}, {"gamma": 4.0}, {}, {}],
+            "state": ["chosen", "dropped", "out of time", "failed"],
+            "folds": [5, 3, 1, 2],
+            "score": [0.9, 0.7, 0.61, None],
+        }
+    )
+    held = SimpleNamespace(score={"auto": None, "sboost": None})
+    assert _left_early(board, held, job) == {
+        "sboost(gamma=4.0)": "clearly behind after 3 folds, on which it had 0.700",
+        "naive-logistic": "out of time after 1 fold, on which it had 0.610",
+    }
 
 
 def test_ids_that_differ_by_blanks_are_refused(tmp_path):

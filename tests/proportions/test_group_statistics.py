@@ -91,3 +91,11 @@ def test_defaults_and_errors(rows):
 )
 def test_what_groups_are_called_does_not_matter_to_a_forest(estimator):
     check_group_names(estimator)
+
+
+def test_a_forest_takes_no_more_than_32_bits(rows):
+    X, groups = rows
+    for scale in (1e39, 1e-45):
+        with pytest.raises(GroupDataError, match=r"3\.40282e\+38|scale"):
+            GroupStatisticsRegressor().fit(scale * X, X[:, 0], groups=groups)
+    GroupStatisticsRegressor(LinearRegression()).fit(1e39 * X, X[:, 0], groups=groups)

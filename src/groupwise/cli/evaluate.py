@@ -7,7 +7,7 @@ import typer
 
 from groupwise.cli import options
 from groupwise.cli.console import Console, command_line, one_line_errors, print_score
-from groupwise.cli.predict import load_table_model
+from groupwise.cli.predict import load_table_model, note_empty_columns
 from groupwise.io import has_result, read_result
 from groupwise.jobs import Result, read_tables
 from groupwise.jobs.evaluate import evaluate_model
@@ -46,6 +46,7 @@ def evaluate(
         )
         for note in loaded.notes:
             console.note(note)
+        note_empty_columns(console, fitted, loaded)
         seen = _trained_on(model) == loaded.fingerprint
         if seen:
             console.note("this is the table the model was trained on: new groups will score worse")

@@ -350,7 +350,10 @@ def check_overwriting(
         return
     for given in map(Path, inputs):
         if given == path or (path.exists() and given.exists() and path.samefile(given)):
-            raise OptionError(f"{path} is read, and would be replaced; say --force if it is meant")
+            raise OptionError(
+                f"{path} is used by this command already, and would be replaced; say --force if it "
+                "is meant"
+            )
         if given.is_dir() and path.resolve().is_relative_to(given.resolve()):
             raise OptionError(f"{path} lies in {given}, which is read; say --force if it is meant")
     if ours is not None and path.exists() and path.stat().st_size > 0 and not ours(path):

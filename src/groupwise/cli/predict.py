@@ -13,8 +13,11 @@ from groupwise.cli.console import Console, one_line_errors
 from groupwise.cli.terminal import visible
 from groupwise.io import ModelFileError, load_model
 from groupwise.jobs import TableModel, predict_table, read_tables
-from groupwise.tables import write_table
+from groupwise.tables import LoadedTable, write_table
 from groupwise.tables.write import check_writable, may_be_replaced, spreadsheet_safe
+
+# In fewer a column may well be empty.
+_FEW_ROWS = 10
 
 
 def predict(
@@ -70,6 +73,7 @@ def predict(
             sql=sql,
             header=header,
         )
+        note_empty_columns(console, fitted, loaded)
         answers = predict_table(
             fitted, loaded, level=level, keep=options.split_names(keep), explain=explain
         )
@@ -92,6 +96,19 @@ def _print_csv(answers: pd.DataFrame) -> None:
         sys.stdout.write(visible(safe.to_csv(index=False)))
     else:
         safe.to_csv(sys.stdout, index=False)
+
+
+def note_empty_columns(console: Console, model: TableModel, table: LoadedTable) -> None:
+    """Tell of columns that the model learned from and that hold nothing here."""
+    if len(table.frame) < _FEW_ROWS:
+        return
+    there = [column for column in model.schema.columns if column in table.frame]
+    empty = [column for column in there if table.frame[column].isna().all()]
+    if empty:
+        console.note(
+            f"{', '.join(map(repr, empty))} held values in training and none here: answers may be "
+            "far from right"
+        )
 
 
 def load_table_model(path: Path) -> TableModel:

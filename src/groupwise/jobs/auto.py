@@ -65,6 +65,7 @@ def fit_auto(
     failed = board[board["state"] == "failed"]
     left_out = fitted.not_tried_ | dict(zip(failed["method"], failed["reason"], strict=True))
     held = fitted.held_out_
+    left_out |= _left_early(board, held, job)
     methods = _folds(held, job)
     methods[AUTO] = with_rows(methods[AUTO], model, job)
     best = Candidate(job.method(board["method"][0]), board["params"][0])
@@ -81,6 +82,20 @@ def fit_auto(
     about = job.about(command=command, n_splits=len(methods[AUTO]), params={})
     about = with_sample(about, fitted)
     return model, Result(about, methods, left_out, _with_ends(fitted.estimate_))
+
+
+def _left_early(board: pd.DataFrame, held_out: HeldOutGroups, job: Job) -> dict[str, str]:
+    """Candidates that were tried on fewer folds than the choice was made on, and why."""
+    why = {"dropped": "clearly behind", "out of time": "out of time"}
+    found = {}
+    for line in board.to_dict(orient="records"):
+        if line["state"] not in why or not line["folds"]:
+            continue
+        name = Candidate(job.method(line["method"]), line["params"]).name
+        if name not in held_out.score:
+            folds = f"{line['folds']} fold{'s' if line['folds'] > 1 else ''}"
+            found[name] = f"{why[line['state']]} after {folds}, on which it had {line['score']:.3f}"
+    return found
 
 
 def with_sample(about: RunInfo, fitted: AutoMixin) -> RunInfo:

@@ -8,11 +8,17 @@ from sklearn.ensemble import RandomForestClassifier
 
 from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
-from groupwise.base import BaseGroupClassifier
+from groupwise.base import BaseGroupClassifier, GroupMixin
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows
 from groupwise.metrics import ask
-from groupwise.statistics import STATISTICS, check_statistics, fit_to_lines, summarise
+from groupwise.statistics import (
+    LARGEST_IN_A_FOREST,
+    STATISTICS,
+    check_statistics,
+    fit_to_lines,
+    summarise,
+)
 
 __all__ = ["GroupStatisticsClassifier"]
 
@@ -63,6 +69,10 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self.statistics = statistics
         self.group_column = group_column
         self.random_state = random_state
+
+    @property
+    def _largest_value(self) -> float:  # type: ignore[override]  # constant in others
+        return LARGEST_IN_A_FOREST if self.estimator is None else GroupMixin._largest_value
 
     def _check_parameters(self) -> None:
         check_statistics(self.statistics)

@@ -9,10 +9,16 @@ from sklearn.ensemble import RandomForestRegressor
 
 from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
-from groupwise.base import BaseGroupRegressor, NumberPredictions
+from groupwise.base import BaseGroupRegressor, GroupMixin, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import TotalRows
-from groupwise.statistics import STATISTICS, check_statistics, fit_to_lines, summarise
+from groupwise.statistics import (
+    LARGEST_IN_A_FOREST,
+    STATISTICS,
+    check_statistics,
+    fit_to_lines,
+    summarise,
+)
 
 __all__ = ["GroupStatisticsRegressor"]
 
@@ -75,6 +81,10 @@ class GroupStatisticsRegressor(BaseGroupRegressor):
         self.target = target
         self.group_column = group_column
         self.random_state = random_state
+
+    @property
+    def _largest_value(self) -> float:  # type: ignore[override]  # constant in others
+        return LARGEST_IN_A_FOREST if self.estimator is None else GroupMixin._largest_value
 
     def _check_parameters(self) -> None:
         check_statistics(self.statistics)

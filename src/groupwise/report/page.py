@@ -39,7 +39,7 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
     names = [str(name) for name in board.index]
     shown = result.fitted or names[0]
     lines = {str(name): _figures(line) for name, line in board.iterrows()}
-    data = _page_data(result, names)
+    data, summary = _page_data(result, names), result.summary(shown)
     page = _environment().get_template("page.html.j2")
     return page.render(
         title=title or _title(result),
@@ -48,7 +48,8 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         unit="group" if result.about.supervision.group else "row",
         board=[{"method": name} | line for name, line in lines.items()],
         head=lines[shown],
-        besides=result.summary(shown)["besides"],
+        besides=summary["besides"],
+        n_judged=summary["n_groups"],
         estimate=result.estimate,
         baseline=result.baseline(),
         shown=shown,
