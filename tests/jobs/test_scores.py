@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from groupwise.jobs import METHODS, Job, leaderboard, make_supervision
+from groupwise.jobs.fold_result import wilson_interval
 from groupwise.jobs.result import Result
 from groupwise.metrics.measure import MEASURES, get_measure
 from groupwise.tables import LoadedTable
@@ -128,3 +129,20 @@ def test_the_leaderboard_shows_that_score():
     )
     board = leaderboard(Result(job.about(), {"group-boost": [fold]}))
     assert board.loc["group-boost", "score"] == pytest.approx(own, abs=1e-6)  # as it is stored
+
+
+def test_the_interval_of_a_method_that_was_fitted_alone_has_the_luck_of_its_training_set():
+    """Five folds: 1 + 5/4 times the variance (Nadeau and Bengio 2003)."""
+    job = Job.from_table(TABLES[2], supervision_of("mean", 2, None), wanted=["x", "z"])
+    alone = job.judge(job.method("means-ridge"), {}, n_splits=5)
+    score, low, high = alone.score_with_interval("means-ridge")
+    both = replace(alone, methods=alone.methods | {"other": alone.methods["means-ridge"]})
+    same, inner_low, inner_high = both.score_with_interval("means-ridge")
+    assert alone.with_luck and not both.with_luck and same == score
+    assert low == pytest.approx(score - 1.5 * (score - inner_low))
+    assert high == pytest.approx(min(1.0, score + 1.5 * (inner_high - score)))
+    judged = replace(alone, about=replace(alone.about, n_splits=None))  # of a model that was there
+    assert judged.score_with_interval("means-ridge") == (score, inner_low, inner_high)
+    right = pd.Series([1.0] * 18 + [0.0] * 6)
+    of_fewer = wilson_interval(0.75, 24 / 2.25)
+    assert alone.mean_with_interval("means-ridge", right, inflation=2.25)[1:] == of_fewer

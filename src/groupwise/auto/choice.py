@@ -27,6 +27,7 @@ __all__ = [
     "cross_fitted_answer",
     "held_out_groups",
     "keep_members",
+    "training_luck",
 ]
 
 #: Coarser ids by the names of groups, or nothing.
@@ -177,7 +178,7 @@ def choose_among(
     ensemble = kind.fit_ensemble(answers, truth, methods)
     answer = cross_fitted_answer(kind, answers, truth, methods)
     score, weights = kind.score(answer, truth), _weights(kind, truth)
-    inflation = _training_luck(n_folds, race.n_folds) if luck is None else luck
+    inflation = training_luck(n_folds, race.n_folds) if luck is None else luck
     if whole is not None:
         inflation *= design_effect(score, users, weights)
     estimate = Estimate(*_possible(kind, mean_interval(score, weights, inflation=inflation)))
@@ -311,7 +312,7 @@ def _loss(kind: Kind, race: Race, entry: Entry) -> float:
     return float(np.nanmean(kind.loss(race.held_out.answer(entry, n_folds), truth)))
 
 
-def _training_luck(n_judged: int, n_folds: int) -> float:
+def training_luck(n_judged: int, n_folds: int) -> float:
     r"""By what the variance of a mean over folds exceeds that of as many independent groups.
 
     .. math:: 1 + J \frac{n_{\text{test}}}{n_{\text{train}}} = 1 + \frac{J}{K - 1}
@@ -321,7 +322,7 @@ def _training_luck(n_judged: int, n_folds: int) -> float:
 
     Examples
     --------
-    >>> _training_luck(5, 5)
+    >>> training_luck(5, 5)
     2.25
     """
     return 1.0 + n_judged / (n_folds - 1)

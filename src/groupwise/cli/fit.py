@@ -281,6 +281,7 @@ def _tell(
             names = [name for name, n in members.items() if n == number]
             console.print(f"fitted to {number:,} {of_all}: {', '.join(names)}")
         summary |= {"members": members}
+    if result.with_luck:
         interval += " with the luck of the training set"
     print_score(console, summary, f"{units} not seen in training", interval)
     if promised:

@@ -15,8 +15,8 @@ def leaderboard(result: Result) -> pd.DataFrame:
     where users are kept whole, both are over users.
     Every method met the same folds, so a difference is taken group by group: its interval is a
     bootstrap over groups of the paired differences to the first method. The intervals speak of new
-    groups like these; they do not speak of the luck of the training sets, but for that of the
-    automatic choice as a fitted model, which is its estimate's.
+    groups like these; they do not speak of the luck of the training sets, but for that of a model
+    that was made (:attr:`Result.with_luck`).
 
     Returns
     -------

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from groupwise.auto import Estimate
+from groupwise.auto.choice import training_luck
 from groupwise.auto.scaling import design_effect
 from groupwise.files import is_of_type, parse_json, write_text
 from groupwise.io import library_versions
@@ -126,8 +127,7 @@ class Result:
     left_out : dict of str to str
         Methods that were not run, or failed, with the reason.
     estimate : Estimate, default=None
-        Of the automatic choice, where it made the model. Its interval includes the luck of the
-        training set; those of single methods do not.
+        Of the automatic choice, where it made the model.
     """
 
     about: RunInfo
@@ -141,6 +141,16 @@ class Result:
         if self.about.params is None:
             return None
         return AUTO if AUTO in self.methods else next(iter(self.methods))
+
+    @property
+    def with_luck(self) -> bool:
+        """Whether the interval of the model's score includes the luck of its training set.
+
+        That of the automatic choice does, and that of a method that was fitted alone; intervals of
+        methods beside each other do not, as they had the same training sets.
+        """
+        alone = len(self.methods) == 1 and (self.about.n_splits or 0) > 1
+        return self.fitted is not None and (self.estimate is not None or alone)
 
     def unit_scores(self) -> dict[str, pd.Series]:
         """The score of each group under each method, indexed by the group's name."""
@@ -161,7 +171,9 @@ class Result:
         scores = pd.Series([math.nan if v is None else v for v in values], names, dtype=float)
         return None if scores.isna().all() else self.mean_with_interval(name, scores)
 
-    def mean_with_interval(self, method: str, values: pd.Series) -> tuple[float, float, float]:
+    def mean_with_interval(
+        self, method: str, values: pd.Series, *, inflation: float = 1.0
+    ) -> tuple[float, float, float]:
         """The mean of groups' values as the score counts groups, with its 95 % interval.
 
         Parameters
@@ -169,17 +181,23 @@ class Result:
         method : str
         values : Series
             Of its groups, indexed as in :meth:`unit_scores`; NaN leaves a group out.
+        inflation : float, default=1.0
+            By what the variance of the mean is multiplied, where values depend on each other.
         """
         counted = values.dropna()
         weights, whole = self._weights(method, counted), self._whole(method, counted)
         mean = float(np.average(counted, weights=weights))
         if counted.isin([0.0, 1.0]).all():  # so many of so many right
             together = 1.0 if whole is None else design_effect(counted.to_numpy(), whole.to_numpy())
-            return mean, *wilson_interval(mean, len(counted) / together)
+            return mean, *wilson_interval(mean, len(counted) / (together * inflation))
         low, high, n = _drawn_interval(counted, weights, whole)
         if high - low < _NO_WIDTH:  # all alike: the next group may be another
             reach = 1.0 - 0.025 ** (1.0 / n)
             low, high = mean - reach, mean + reach
+        wider = math.sqrt(inflation)
+        low, high = mean - wider * (mean - low), mean + wider * (high - mean)
+        if inflation > 1.0 and counted.between(0.0, 1.0).all():
+            low, high = max(low, 0.0), min(high, 1.0)
         return mean, low, high
 
     def _weights(self, method: str, values: pd.Series) -> pd.Series | None:
@@ -204,7 +222,10 @@ class Result:
         """The score of one method with its 95 % interval; of the automatic choice its estimate."""
         if method == AUTO and self.estimate is not None:
             return self.estimate.score, self.estimate.low, self.estimate.high
-        return self.mean_with_interval(method, self.unit_scores()[method])
+        luck, n_splits = 1.0, self.about.n_splits
+        if self.with_luck and self.estimate is None and n_splits is not None:
+            luck = training_luck(n_splits, n_splits)
+        return self.mean_with_interval(method, self.unit_scores()[method], inflation=luck)
 
     def summary(self, method: str) -> dict[str, Any]:
         """Score, interval and worst groups of one method, and the score of a constant answer."""

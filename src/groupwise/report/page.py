@@ -51,6 +51,7 @@ def render(result: Result, *, title: str | None = None, notes: str = "") -> str:
         besides=summary["besides"],
         n_judged=summary["n_groups"],
         estimate=result.estimate,
+        with_luck=result.with_luck,
         baseline=result.baseline(),
         shown=shown,
         role=_role(result),
