@@ -125,6 +125,24 @@ def test_answers_are_replaced_and_other_tables_are_not(pools, tmp_path, suffix):
     assert out.read_bytes() != kept
 
 
+@pytest.mark.parametrize(
+    ("columns", "ours"),
+    [
+        ("group,rows,predicted,p_a", True),
+        ("group,rows,share_a,share_b,low_a,high_a", True),
+        ("user,rows,n_no,n_yes", True),
+        ("patient,rows,risk", True),
+        ("group,rows,given,suggested,proba", True),
+        ("group,rows,votes", False),
+        ("share_a,share_b", False),
+    ],
+)
+def test_which_columns_are_answers(tmp_path, columns, ours):
+    path = tmp_path / "t.csv"
+    path.write_text(columns + "\n")
+    assert may_be_replaced(path) == ours
+
+
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"predicted", b"{not json"])
 def test_what_cannot_be_read_is_not_ours(tmp_path, content):
     for suffix in (".csv", ".jsonl", ".parquet", ".feather", ".sqlite"):
@@ -168,6 +186,9 @@ def test_ids_that_differ_by_blanks_are_refused(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     done = run("describe", tmp_path / "t.csv", "-g", "g", "-l", "y")
     assert done.exit_code > 1 and "'a' and 'a ', which differ by blanks only" in done.output
+    many = [f"{k} " for k in range(50_000)]  # all alike: no two of them differ by blanks
+    pd.DataFrame({"g": many, "y": 1}).to_csv(tmp_path / "many.csv", index=False)
+    assert run("describe", tmp_path / "many.csv", "-g", "g", "-l", "y").exit_code == 0
     odd = frame.assign(g=list("aabb"), y=[" Yes", "yes", "no", "no"])
     odd.to_csv(tmp_path / "t.csv", index=False)
     done = run("fit", tmp_path / "t.csv", "-g", "g", "-l", "y", "-m", "naive-logistic")

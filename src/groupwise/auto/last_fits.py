@@ -152,12 +152,11 @@ class LastFits:
         of_rows = self._race.kind.classes_row(problem)
         if of_rows is None:
             return True
-        counted = self._race.kind.counted_rows(
-            problem
-        )  # a class of the source's alone is not asked
-        needed = np.unique(of_rows[counted])
-        both = np.unique(np.column_stack([of_rows[rows], users[rows]]), axis=0)
-        return all(np.count_nonzero(both[:, 0] == c) >= _LEAST_OF_CLASS for c in needed)
+        names, classes = np.unique(of_rows, return_inverse=True)
+        both = np.unique(classes[rows] * problem.n_rows + users[rows])
+        of_class = np.bincount(both // problem.n_rows, minlength=len(names))
+        needed = np.unique(classes[self._race.kind.counted_rows(problem)])  # none of sources alone
+        return bool(of_class[needed].min() >= _LEAST_OF_CLASS)
 
     def _next_rows(
         self, sampler: Sampler, left_out: LeftOut, n_fitted: int

@@ -231,17 +231,15 @@ def refuse_stray_blanks(values: pd.Series, name: str, column: str) -> None:
         return
     different = pd.Series(values.dropna().unique()).astype(str)
     stripped = different.str.strip()
-    if (stripped == different).all():
-        return
     same = stripped.str.casefold()
-    for stray in different[stripped != different]:
-        others = different[(same == stray.strip().casefold()) & (different != stray)]
-        if len(others):
-            other = others.iloc[0]
-            how = "blanks only" if other.strip() == stray.strip() else "blanks and capitals only"
-            raise TableError(
-                f"{name}: column {column!r} holds {other!r} and {stray!r}, which differ by {how}"
-            )
+    doubtful = different[same.duplicated(keep=False) & (stripped != different)]
+    if len(doubtful):
+        stray = doubtful.iloc[0]
+        other = different[(same == stray.strip().casefold()) & (different != stray)].iloc[0]
+        how = "blanks only" if other.strip() == stray.strip() else "blanks and capitals only"
+        raise TableError(
+            f"{name}: column {column!r} holds {other!r} and {stray!r}, which differ by {how}"
+        )
 
 
 # Who groups belong to, by the name of the column.

@@ -118,8 +118,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# Columns of answers: of groups or rows, of survival times, of doubts, and shares of classes.
+# Columns of answers: of groups or rows, of survival times, and of doubts; and what groups have
+# behind their number of rows that have no class of their own.
 _ANSWERS = frozenset({"predicted", "risk", "suggested"})
+_OF_CLASSES = ("share_", "n_", "low_", "high_", "why")
 # The one table of a database that is written.
 _PREDICTIONS = "predictions"
 _DATABASES: dict[str, Callable[[pa.Table, Path], None]] = {
@@ -153,7 +155,15 @@ def check_writable(path: str | Path) -> Path:
 def may_be_replaced(path: Path) -> bool:
     """Whether a file holds answers of ours, by its columns; a database may hold more than these."""
     suffix = path.suffix.lower()
-    return suffix not in _DATABASES and bool(_ANSWERS.intersection(_columns_of(path, suffix)))
+    return suffix not in _DATABASES and _are_answers(list(_columns_of(path, suffix)))
+
+
+def _are_answers(columns: list[str]) -> bool:
+    """Whether some command writes such columns."""
+    if _ANSWERS.intersection(columns):
+        return True
+    behind = columns[columns.index("rows") + 1 :] if "rows" in columns else []
+    return bool(behind) and all(name.startswith(_OF_CLASSES) for name in behind)
 
 
 def _columns_of(path: Path, suffix: str) -> Sequence[str]:
