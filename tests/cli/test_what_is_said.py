@@ -187,7 +187,9 @@ def test_ids_that_differ_by_blanks_are_refused(tmp_path):
     done = run("describe", tmp_path / "t.csv", "-g", "g", "-l", "y")
     assert done.exit_code > 1 and "'a' and 'a ', which differ by blanks only" in done.output
     many = [f"{k} " for k in range(50_000)]  # all alike: no two of them differ by blanks
-    pd.DataFrame({"g": many, "y": 1}).to_csv(tmp_path / "many.csv", index=False)
+    pd.DataFrame({"g": many, "y": ["u", "v"] * 25_000, "x": np.arange(5e4) % 7.5}).to_csv(
+        tmp_path / "many.csv", index=False
+    )
     assert run("describe", tmp_path / "many.csv", "-g", "g", "-l", "y").exit_code == 0
     odd = frame.assign(g=list("aabb"), y=[" Yes", "yes", "no", "no"])
     odd.to_csv(tmp_path / "t.csv", index=False)
