@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from groupwise.exceptions import EqualSharesWarning, GroupDataError
 from groupwise.proportions import KNNAOCClassifier, ManifoldAOCClassifier, MeanMapClassifier
@@ -59,3 +60,33 @@ def test_counts_of_groups_in_a_column(blobs):
     np.testing.assert_array_equal(
         inside.predict_group_counts(table), apart.predict_group_counts(blobs.X, blobs.groups)
     )
+
+
+def test_small_tables_are_learned_from_on_one_thread(blobs):
+    """With two, on a busy machine, many small products wait for each other half a minute."""
+    seen = []
+
+    class Notes(MeanMapClassifier):
+        def _learn(self, data):
+            seen.append(max(library["num_threads"] for library in threadpool_info()))
+            return super()._learn(data)
+
+    with threadpool_limits(2):
+        Notes().fit(blobs.X, blobs.y, groups=blobs.groups)
+        assert max(library["num_threads"] for library in threadpool_info()) == 2
+    assert seen == [1]
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(blobs):
+    class Stops(MeanMapClassifier):
+        def _learn(self, data):
+            if data.X.shape[1] == 1:
+                raise MemoryError
+            return super()._learn(data)
+
+    model = Stops().fit(blobs.X, blobs.y, groups=blobs.groups)
+    before = model.predict_proba(blobs.X)
+    with pytest.raises(MemoryError):
+        model.fit(np.asarray(blobs.X)[:, :1], blobs.y, groups=blobs.groups)
+    np.testing.assert_array_equal(model.predict_proba(blobs.X), before)
+    assert model.n_features_in_ == blobs.X.shape[1]
