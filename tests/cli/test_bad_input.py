@@ -364,6 +364,10 @@ def newer(header):
     return json.dumps(json.loads(header) | {"format": 99}).encode()
 
 
+def older(header):
+    return json.dumps(json.loads(header) | {"format": 1}).encode()
+
+
 class Evil:
     def __reduce__(self):
         return (os.mkdir, ("evil",))
@@ -384,6 +388,7 @@ MODELS = [
     ("a member changed", rewritten("schema.json", lambda s: s.replace(b"low", b"LOW")),
      "was altered after it was written"),
     ("a newer format", rewritten("groupwise.json", newer), "was written by a newer groupwise"),
+    ("a format of 0.1", rewritten("groupwise.json", older), "does not read: fit again"),
     ("a header of nonsense", rewritten("groupwise.json", lambda _: b"{}"), "is no model file"),
     ("a foreign type", foreign_type, "numpy.save"),
     ("skops of somebody else", lambda p: skops.io.dump(SBoostClassifier(), p), "is no model file"),

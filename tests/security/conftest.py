@@ -6,6 +6,7 @@ import pytest
 import skops.io
 
 from groupwise import SBoostClassifier
+from groupwise.io.model_file import FORMAT
 
 
 class Crafted:
@@ -26,7 +27,11 @@ class Crafted:
                 how = zipfile.ZIP_DEFLATED if member in deflate else zipfile.ZIP_STORED
                 file.writestr(member, data, how)
                 digest.update(member.encode() + b"\0" + hashlib.sha256(data).digest())
-            right = {"format": 1, "versions": {"groupwise": "0.1.0"}, "digest": digest.hexdigest()}
+            right = {
+                "format": FORMAT,
+                "versions": {"groupwise": "0.2.0"},
+                "digest": digest.hexdigest(),
+            }
             file.writestr("groupwise.json", json.dumps(right | (header or {})))
         return path
 

@@ -411,7 +411,7 @@ def test_a_bomb_inside_a_sparse_matrix(craft):
 @pytest.mark.parametrize("header", [
     {"format": 0}, {"format": -(10**9)}, {"format": float("nan")}, {"format": True},
     {"format": "1"}, {"format": None}, {"format": 1.0}, {"versions": None}, {"versions": [1]},
-    {"versions": {"groupwise": 3}}, {"digest": None}, {"digest": 3}, {"format": 2},
+    {"versions": {"groupwise": 3}}, {"digest": None}, {"digest": 3}, {"format": 1}, {"format": 3},
 ])  # fmt: skip
 def test_headers_of_nonsense(craft, header):
     schema, members = craft.schema()

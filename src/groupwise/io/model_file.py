@@ -32,7 +32,9 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
+# The files of 0.1 name classes that have moved.
+_OLDEST_FORMAT = 2
 _HEADER, _RESULT, _SCHEMA = "groupwise.json", "result.json", "schema.json"
 _LIBRARIES = ("groupwise", "scikit-learn", "lightgbm", "xgboost-cpu", "torch", "numpy", "pandas")
 _OURS = frozenset({_HEADER, _RESULT})
@@ -100,9 +102,9 @@ def load_model(path: str | Path) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model file, was altered or cut short, was written by a newer groupwise,
-        would unpack to far more than its size, or asks for anything else than the parts of a model;
-        the message names the file and the part.
+        If the file is no model file, was altered or cut short, was written by a newer groupwise or
+        by 0.1, would unpack to far more than its size, or asks for anything else than the parts of
+        a model; the message names the file and the part.
     """
     skops_io = _load_skops()
 
@@ -221,6 +223,11 @@ def _checked_header(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if header["format"] > FORMAT:
         raise ModelFileError(
             f"{path} was written by a newer groupwise ({versions.get('groupwise')})"
+        )
+    if header["format"] < _OLDEST_FORMAT:
+        raise ModelFileError(
+            f"{path} was written by groupwise {versions.get('groupwise')}, whose models this one "
+            "does not read: fit again"
         )
     if header.get("digest") != _digest(file):
         raise ModelFileError(f"{path} was altered after it was written")
