@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, PredefinedSplit
 
 from groupwise import GroupBoostClassifier, SBoostClassifier
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
+from groupwise.groups import Groups
 from groupwise.metrics import group_accuracy, make_scorer
 from groupwise.model_selection import (
     WholeGroupKFold,
@@ -16,6 +17,8 @@ from groupwise.model_selection import (
     group_train_test_split,
     hold_out_groups,
     paper_split,
+    split_as_given,
+    split_whole_groups,
 )
 from groupwise.proportions import MeanMapClassifier
 
@@ -208,3 +211,30 @@ def test_coarser_ids_stay_on_one_side_of_a_split():
     assert not set(train) & set(test) and not set(g_train) & set(g_test) and len(set(test)) == 1
     with pytest.raises(GroupDataError, match="divides group 0 "):
         group_train_test_split(groups, groups=groups, keep_whole=np.arange(36), random_state=0)
+
+
+@pytest.mark.parametrize("cv", [KFold(4), PredefinedSplit(np.arange(24) % 4)], ids=type)
+def test_a_splitter_may_not_divide_coarser_ids(cv):
+    groups, users = Groups(np.arange(24)), np.arange(24) // 4
+    X = np.zeros((24, 1))
+    assert len(split_whole_groups(cv, X, None, groups)) == 4
+    with pytest.raises(GroupDataError, match="cv divides keep_whole"):
+        split_whole_groups(cv, X, None, groups, keep_whole=users)
+
+
+def test_a_splitter_goes_by_the_place_of_rows_as_they_were_given():
+    order = np.array([3, 0, 2, 1])  # the first row that lies here was the last one given
+    folds = PredefinedSplit([0, 1, 1, 0])
+    found = split_as_given(folds, order, np.zeros((4, 1)), np.zeros(4), Groups(np.arange(4)))
+    assert [order[test].tolist() for _, test in found] == [[3, 0], [2, 1]]
+
+
+def test_repeats_and_random_splits_ask_for_no_more_groups_than_folds():
+    X, groups = np.zeros((6, 1)), np.arange(6)
+    assert len(list(WholeGroupKFold(3, n_repeats=3).split(X, groups=groups))) == 9
+    assert len(list(WholeGroupShuffleSplit(test_size=0.4).split(X, groups=groups))) == 10
+    with pytest.raises(GroupDataError, match="cannot make 7 splits of 6 groups"):
+        next(WholeGroupKFold(7).split(X, groups=groups))
+    for size in (2, 1.5, -0.3, 0.0):
+        with pytest.raises(ValueError, match="test_size"):
+            next(WholeGroupShuffleSplit(test_size=size).split(X, groups % 2, groups))

@@ -30,6 +30,7 @@ __all__ = [
     "group_train_test_split",
     "hold_out_groups",
     "paper_split",
+    "split_as_given",
     "split_whole_groups",
 ]
 
@@ -52,6 +53,9 @@ class _WholeGroupSplitter(GroupsConsumerMixin, ABC):
 
     stratify: bool
 
+    #: So many groups there must be.
+    _least_groups: int = 2
+
     @abstractmethod
     def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
         """Splits of the list of groups."""
@@ -65,7 +69,7 @@ class _WholeGroupSplitter(GroupsConsumerMixin, ABC):
         if self.stratify and y is not None:
             y_group = encoded.one_per_group(y)
             self._check_enough(y_group)
-        if encoded.n_groups < self.get_n_splits():
+        if encoded.n_groups < self._least_groups:
             raise GroupDataError(
                 f"cannot make {self.get_n_splits()} splits of {encoded.n_groups} groups"
             )
@@ -139,6 +143,10 @@ class WholeGroupKFold(_WholeGroupSplitter):
         """Number of splits, repeats counted in."""
         return self.n_splits * self.n_repeats
 
+    @property
+    def _least_groups(self) -> int:  # type: ignore[override]  # constant in the other
+        return self.n_splits
+
     def _groups_needed_per_class(self) -> int:
         return self.n_splits
 
@@ -185,7 +193,8 @@ class WholeGroupShuffleSplit(_WholeGroupSplitter):
 
     def _group_splits(self, y_group: NDArray[Any] | None, n_groups: int) -> Iterator[Any]:
         kind: Any = ShuffleSplit
-        size: float | int = self.test_size
+        size = self.test_size
+        check_number("test_size", size, "(0, 1)")
         if y_group is not None:
             kind = StratifiedShuffleSplit
             # every class has to fit on both sides
@@ -291,7 +300,7 @@ def group_train_test_split(
     )
     whole = groups if keep_whole is None else keep_whole
     split = next(splitter.split(arrays[0] if arrays else groups, y, whole))
-    _check_no_group_divided([split], check_groups(groups, _num_samples(groups)))
+    _check_none_divided([split], check_groups(groups, _num_samples(groups)), "group")
     train, test = split
     return [_safe_indexing(array, rows) for array in (*arrays, groups) for rows in (train, test)]
 
@@ -389,8 +398,46 @@ def split_whole_groups(
     whole = groups.spread(groups.names) if keep_whole is None else keep_whole
     # scikit-learn's splitters that ignore groups warn when given any
     splits = list(cv.split(X, y, whole) if _takes_groups(cv) else cv.split(X, y))
-    _check_no_group_divided(splits, groups)
+    _check_none_divided(splits, groups, "group")
+    if keep_whole is not None:
+        _check_none_divided(splits, check_groups(keep_whole, groups.n_rows), "keep_whole")
     return splits
+
+
+def split_as_given(
+    cv: Splitter,
+    order: NDArray[np.intp],
+    X: MatrixLike,
+    y: ArrayLike,
+    groups: Groups,
+    *,
+    keep_whole: NDArray[Any] | None = None,
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """What a splitter makes of rows in the caller's order, where these lie in another.
+
+    Parameters
+    ----------
+    cv : splitter
+        It may go by the place of rows, as ``PredefinedSplit`` does.
+    order : ndarray of shape (n_rows,)
+        The place of each row among those of the caller.
+    X, y, groups, keep_whole
+        The rows as they lie.
+
+    Returns
+    -------
+    splits : list of (train, test)
+        Positions of rows as they lie, sorted.
+    """
+    back = np.argsort(order)
+    splits = split_whole_groups(
+        cv,
+        _safe_indexing(X, back),
+        _safe_indexing(y, back),
+        Groups(groups.names[groups.codes[back]]),
+        keep_whole=None if keep_whole is None else keep_whole[back],
+    )
+    return [(np.sort(back[train]), np.sort(back[test])) for train, test in splits]
 
 
 def _one_class_each(y: ArrayLike, groups: Groups) -> bool:
@@ -406,7 +453,8 @@ def _takes_groups(cv: Any) -> bool:
     )
 
 
-def _check_no_group_divided(splits: list[Any], groups: Groups) -> None:
+def _check_none_divided(splits: list[Any], groups: Groups, unit: str) -> None:
+    """Refuse splits with a group, or one of the coarser ids, in both parts."""
     for train, test in splits:
         in_train = np.zeros(groups.n_groups, dtype=bool)
         in_train[groups.codes[train]] = True
@@ -414,6 +462,6 @@ def _check_no_group_divided(splits: list[Any], groups: Groups) -> None:
         if divided.any():
             name = groups.names[groups.codes[test][np.argmax(divided)]]
             raise GroupDataError(
-                f"cv divides group {show(name)} between training and test; use a splitter that "
-                "keeps groups whole, such as WholeGroupKFold"
+                f"cv divides {unit} {show(name)} between training and test; use a splitter that "
+                f"keeps {'groups' if unit == 'group' else 'them'} whole, such as WholeGroupKFold"
             )

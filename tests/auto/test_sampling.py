@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from sklearn.model_selection import LeaveOneGroupOut
+from sklearn.model_selection import LeaveOneGroupOut, PredefinedSplit
 
 from groupwise.auto import AutoGroupClassifier, sampling
 from groupwise.auto.budget import Budget
@@ -193,3 +193,17 @@ def test_any_folds_go_with_a_limit(cheap_candidates, cv):
     model = AutoGroupClassifier(cv=cv, time_limit=20.0, random_state=0)
     model.fit(problem.X, problem.y, groups=problem.groups.codes, keep_whole=keep)
     assert model.leaderboard_["folds"].max() == (4 if isinstance(cv, LeaveOneGroupOut) else 2)
+
+
+def test_a_splitter_goes_by_the_rows_as_they_were_given(cheap_candidates):
+    """Whatever order they are fitted in."""
+    rng = np.random.RandomState(0)
+    groups = rng.permutation(np.repeat(np.arange(40), 3))
+    label = np.arange(40) % 2
+    fold = groups % 4 // 2 + 2 * (groups % 2)
+    X = rng.normal(size=(120, 2)) + label[groups][:, None]
+    model = AutoGroupClassifier(cv=PredefinedSplit(fold), random_state=0)
+    model.fit(X, label[groups], groups=groups)
+    held = model.held_out_
+    of_group = fold[[np.flatnonzero(groups == group)[0] for group in held.group]]
+    np.testing.assert_array_equal(held.fold, of_group)

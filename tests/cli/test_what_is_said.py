@@ -129,10 +129,15 @@ def test_answers_are_replaced_and_other_tables_are_not(pools, tmp_path, suffix):
     ("columns", "ours"),
     [
         ("group,rows,predicted,p_a", True),
+        ("day,name,group,predicted,p_a,p_b,weight,share,why", True),
+        ("group,rows,predicted,low,high", True),
+        ("group,predicted", True),
         ("group,rows,share_a,share_b,low_a,high_a", True),
-        ("user,rows,n_no,n_yes", True),
         ("patient,rows,risk", True),
-        ("group,rows,given,suggested,proba", True),
+        ("group,rows,given,suggested,proba,belief,issue", True),
+        ("patient,age,risk", False),
+        ("id,predicted,comment", False),
+        ("rows,n_children,n_cars", False),
         ("group,rows,votes", False),
         ("share_a,share_b", False),
     ],
@@ -199,6 +204,16 @@ def test_ids_that_differ_by_blanks_are_refused(tmp_path):
     )
 
 
+def test_a_result_does_not_replace_what_is_none(pools, tmp_path):
+    fit(pools, "-l", "test", "-m", "naive-logistic")
+    out = tmp_path / "thesis.txt"
+    asked = ("evaluate", pools.with_name("model.skops"), pools, "-o", out)
+    out.write_text("precious")
+    assert run(*asked).exit_code > 1 and out.read_text() == "precious"
+    said(*asked, "--force")
+    said(*asked)  # a result of ours
+
+
 def test_a_database_wants_a_query(tmp_path):
     path = tmp_path / "rows.db"
     with sqlite3.connect(path) as connection:
@@ -207,6 +222,9 @@ def test_a_database_wants_a_query(tmp_path):
     assert done.exit_code > 1 and "is a database: say which rows with --sql" in " ".join(
         done.output.split()
     )
+    odd = tmp_path / "odd.csv"
+    odd.write_text("session,DUCK,y\na,1,u\na,2,u\nb,3,v\nb,4,v\n")
+    assert "DUCK" in said("describe", odd, "-g", "session", "-l", "y")
 
 
 def test_seconds_with_fractions_are_time_stamps(tmp_path):

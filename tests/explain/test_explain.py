@@ -25,7 +25,7 @@ from groupwise.explain import (
     removal_curves,
 )
 from groupwise.groups import Groups
-from groupwise.proportions import GroupMeansClassifier
+from groupwise.proportions import GroupMeansClassifier, GroupMeansCoxRegressor
 
 
 @pytest.fixture(scope="module")
@@ -276,3 +276,32 @@ def test_many_rows_are_all_explained(bags):
     assert found.method == "trees"
     assert np.abs(found.score_row - model.decision_function(many)).max() < 1e-6
     assert np.array_equal(found.values, np.tile(explain_rows(model, X).values, (25, 1)))
+
+
+def test_importance_knows_the_classes_of_a_table_by_their_names(bags):
+    X, _, groups = bags
+    encoded = Groups(groups)
+    share = encoded.spread(1 / (1 + np.exp(-3 * encoded.mean(X[:, 0]))))
+    table = pd.DataFrame({"a": 1 - share, "b": share})
+    model = GroupMeansClassifier().fit(X, table, groups=groups)
+    one, other = (
+        group_permutation_importance(model, X, each, groups=groups, random_state=0).table
+        for each in (table, table[["b", "a"]])
+    )
+    pd.testing.assert_frame_equal(one, other)
+    assert one["importance"].iloc[0] > 0.05
+
+
+def test_importance_for_survival_times_is_of_their_order(bags):
+    X, _, groups = bags
+    encoded = Groups(groups)
+    time = np.random.RandomState(0).exponential(np.exp(-3 * encoded.mean(X[:, 0])))
+    model = GroupMeansCoxRegressor().fit(X, encoded.spread(time), groups=groups)
+    found = [
+        group_permutation_importance(
+            model, X, encoded.spread(unit * time), groups=groups, random_state=0
+        ).table
+        for unit in (1.0, 100.0)
+    ]
+    assert found[0]["feature"].iloc[0] == "feature 0" and found[0]["importance"].iloc[0] > 0.05
+    pd.testing.assert_frame_equal(found[0], found[1])

@@ -3,6 +3,7 @@
 import logging
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from groupwise import Groups, HistTrees
@@ -123,3 +124,30 @@ def test_staged_ends_at_the_model(engine, make, grid_data):
     assert np.allclose(score, model.decision_function(X), atol=1e-5)
     assert np.array_equal(list(model.staged_predict(X))[-1], model.predict(X))
     assert list(model.staged_score(X, y, groups))[-1] == model.score(X, y, groups=groups)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(make, grid_data):
+    X, y, groups = grid_data()
+    model = make(n_estimators=3).fit(X, y, groups=groups)
+    before, classes = model.predict_proba(X), model.classes_
+
+    def stop(*_):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        model.fit(X[:, :2], np.where(y == 1, "b", "a"), groups=groups, callbacks=[stop])
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    assert model.classes_ is classes
+
+
+def test_trees_of_other_columns_are_not_continued(make, grid_data):
+    X, y, groups = grid_data()
+    table = pd.DataFrame(X, columns=[f"x{place}" for place in range(X.shape[1])])
+    first = make(n_estimators=3).fit(table, y, groups=groups)
+    with pytest.raises(ValueError, match="in another order"):
+        make().fit(table[table.columns[::-1]], y, groups=groups, init_model=first)
+    kinds = np.array(["u", "v"])[np.arange(len(table)) % 2]
+    one, other = (table.assign(kind=pd.Categorical(kinds, list(c))) for c in ("uv", "vu"))
+    first.fit(one, y, groups=groups)
+    with pytest.raises(ValueError, match="with other categories"):
+        make().fit(other, y, groups=groups, init_model=first)

@@ -9,7 +9,7 @@ from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
 from groupwise.jobs import Job, JobOptions, make_supervision
 from groupwise.jobs.reports import reports_of
-from groupwise.jobs.targets import are_percent, labels_of, shares_of
+from groupwise.jobs.targets import are_percent, ids_of, labels_of, shares_of
 from groupwise.proportions import KNNAOCClassifier
 from groupwise.tables import LoadedTable, TableError
 
@@ -138,3 +138,19 @@ def test_nested_labels_are_refused_by_name(kind):
     frame = pd.DataFrame({"g": list("aabb"), "x": range(4), "y": [[1], [2]] * 2})
     with pytest.raises(TableError, match=r"column 'y' .`label`. holds nested or mixed values"):
         JobOptions(table=frame, group="g", label="y", kind=kind).job()
+
+
+def test_whole_numbers_are_names_to_the_last_digit():
+    large = 2**53 + np.arange(3)
+    frame = pd.DataFrame({"kind": np.repeat(large, 2), "group": np.repeat([0, 1, 2], 2)})
+    assert labels_of(frame, "kind", "t.csv", Groups(frame["group"])).tolist() == [
+        str(n) for n in np.repeat(large, 2)
+    ]
+    ids = pd.DataFrame({"group": np.array([2**64 - 1, 7], np.uint64)})
+    assert ids_of(ids, "group", "t.csv", "group").tolist() == [2**64 - 1, 7]
+
+
+def test_booleans_stay_booleans_where_some_are_missing():
+    frame = pd.DataFrame({"ill": [True, False, None], "group": list("abc")}, dtype=object)
+    there = frame[frame["ill"].notna()]
+    assert labels_of(there, "ill", "t.csv", Groups(there["group"])).tolist() == ["True", "False"]

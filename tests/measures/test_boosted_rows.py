@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from groupwise.datasets.users import make_users
-from groupwise.exceptions import GroupsLostWarning
+from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.measures import BoostedRowsClassifier
 
 
@@ -72,3 +72,24 @@ def test_trees_split_on_categories_of_a_table(loss):
     assert score[y == 1].min() > score[y == 0].max()  # one split per tree suffices
     names = clf.ensemble_.booster.dump_model()["tree_info"][0]["tree_structure"]
     assert names["decision_type"] == "=="
+
+
+def test_balanced_groups_of_one_size_are_those_that_are_not_balanced():
+    rng = np.random.RandomState(0)
+    X, groups = rng.normal(size=(8000, 3)), np.repeat([0, 1], 4000)
+    y = (X[:, 0] + rng.normal(size=8000) > 3).astype(int)
+    plain, balanced = (
+        BoostedRowsClassifier(n_estimators=20, balance_groups=each, random_state=0)
+        .fit(X, y, groups=groups)
+        .decision_function(X)
+        for each in (False, True)
+    )
+    np.testing.assert_allclose(balanced, plain)
+    assert np.ptp(plain) > 1
+
+
+def test_more_rows_than_can_be_ranked_are_refused_by_the_group_s_name():
+    X, y = np.zeros((10_003, 1)), np.arange(10_003) % 2
+    groups = np.where(np.arange(10_003) < 10_001, "large", "small")
+    with pytest.raises(GroupDataError, match=r"up to 10,000 rows; group 'large' has 10,001"):
+        BoostedRowsClassifier(loss="lambdarank").fit(X, y, groups=groups)

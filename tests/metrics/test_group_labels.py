@@ -32,3 +32,11 @@ def test_one_prediction_per_group():
         group_accuracy(Y, Y, GROUPS)
     with pytest.raises(GroupDataError, match="group 0 holds 'a' and 'b'"):
         group_accuracy(["a", "b"], ["a"], [0, 0])
+
+
+def test_log_loss_knows_the_columns_by_their_names():
+    proba = [[0.9, 0.1], [0.1, 0.9]]
+    known = group_log_loss(["a", "b"], proba, [0, 1], classes=["a", "b"])
+    assert known == pytest.approx(-np.log(0.9))
+    other = group_log_loss(["a", "b"], proba, [0, 1], classes=["b", "a"])
+    assert other == pytest.approx(-np.log(0.1))

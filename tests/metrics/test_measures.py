@@ -286,3 +286,15 @@ def test_a_million_rows_in_a_hundred_thousand_groups():
     with np.errstate(invalid="ignore"):
         expected = np.nan_to_num(2 * tp / (pred + pos), nan=1.0)
     np.testing.assert_allclose(value, expected[held])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, bool])
+def test_scores_may_be_whole_numbers_or_booleans(kind):
+    y, groups = np.array([1, 0, 0, 1]), np.zeros(4, int)
+    score = np.array([3, 1, 0, 2]) if kind is not bool else np.array([True, False, False, True])
+    for name in ("roc_area", "average_precision", "ndcg", "accuracy"):
+        measure = get_measure(name)
+        expected = measure(y, score.astype(float), groups)
+        np.testing.assert_array_equal(measure(y, score.astype(kind), groups), expected)
+    votes = np.array([[3, 1], [2, 0]], dtype=np.uint8)  # the second less the first is below 0
+    assert get_measure("accuracy")([0, 0], votes, [0, 1]).tolist() == [1.0, 1.0]

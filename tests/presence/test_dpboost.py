@@ -263,3 +263,13 @@ def test_sparse_rows_are_the_same_rows(bags):
         dense = estimator.fit(bags.X, bags.y, groups=bags.groups).decision_function(bags.X)
         sparse = estimator.fit(csr_array(bags.X), bags.y, groups=bags.groups)
         np.testing.assert_allclose(sparse.decision_function(csr_array(bags.X)), dense, atol=1e-6)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    X, y, groups = np.arange(12.0)[:, None], np.repeat(["a", "b"], 6), np.repeat(np.arange(6), 2)
+    model = DPBoostClassifier(random_state=0).fit(X, y, groups=groups)
+    model.set_params(estimator="none")
+    with pytest.raises(ValueError, match="estimator must be"):
+        model.fit(X[:8], np.repeat(["x", "y"], 4), groups=groups[:8])
+    assert model.classes_.tolist() == ["a", "b"] and model.n_groups_ == 6
+    assert set(model.predict_groups(X, groups)) <= {"a", "b"}

@@ -2,6 +2,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from groupwise.tables import Schema, TableError, choose_features
@@ -288,3 +289,25 @@ def test_kinds_of_odd_columns():
     assert column_kind(pd.Series([True, None], dtype=object)) == "number"
     assert column_kind(pd.Series([], dtype=object)) == "category"
     assert column_kind(pd.Series(pd.Categorical([]))) == "category"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([True, False] * 10).astype("category"),
+        pd.Series([1, 2] * 10).astype("category"),
+        pd.Series([True, False] * 10, dtype=pd.ArrowDtype(pa.bool_())),
+        pd.Series([True, False] * 10, dtype="boolean"),
+    ],
+    ids=["category of booleans", "category of numbers", "arrow", "nullable"],
+)
+def test_what_is_no_number_of_seconds_is_no_time_stamp(values):
+    frame = pd.DataFrame({"created_at": values, "x": np.arange(20.0) % 3})
+    uses = choose_features(frame, {}, name="t.csv")
+    assert "time stamp" not in str(uses)
+
+
+def test_a_column_may_be_called_self():
+    frame = pd.DataFrame({"self": list("ab") * 10, "x": np.arange(20.0) % 3})
+    schema = Schema.from_uses(choose_features(frame, {}, name="t.csv"))
+    assert schema.conform(frame, name="t.csv")["self"].tolist() == list("ab") * 10

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from groupwise.exceptions import GroupDataError, GroupsLostWarning
 from groupwise.transfer import (
     TargetKFold,
+    TaskTrAdaBoostClassifier,
     TrAdaBoostRegressor,
     TransductiveSVC,
     WeightedTransferClassifier,
@@ -99,3 +100,15 @@ def test_a_refused_fit_leaves_no_trace(given, message, shifted):
         clf.fit(shifted.X, shifted.y, **{"domains": shifted.domains, **given})
     with pytest.raises(NotFittedError):
         check_is_fitted(clf)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    rng = np.random.RandomState(0)
+    X, y, domains = rng.normal(size=(60, 2)), np.arange(60) % 2, np.arange(60) // 30
+    model = TaskTrAdaBoostClassifier(target_domain=1, random_state=0).fit(X, y, domains=domains)
+    before = model.predict(X)
+    model.set_params(min_vote=1e6)
+    with pytest.raises(GroupDataError):
+        model.fit(X, np.where(y, "zz", "aa"), domains=domains)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.classes_.tolist() == [0, 1]

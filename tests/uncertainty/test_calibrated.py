@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit
 
-from groupwise import CalibratedGroupClassifier, GroupBoostClassifier
+from groupwise import CalibratedGroupClassifier, GroupBoostClassifier, NaiveGroupClassifier
 from groupwise.exceptions import GroupDataError
 from groupwise.model_selection import WholeGroupKFold, WholeGroupShuffleSplit
 from groupwise.uncertainty import find_label_issues, rank_label_issues
@@ -119,3 +121,27 @@ def test_labels_nobody_can_vouch_for(plain):
         find_label_issues(plain, X, np.zeros(len(X)), groups=groups)
     with pytest.raises(GroupDataError, match="no other group"):
         find_label_issues(plain, X, (groups == 3).astype(int), groups=groups)
+
+
+def test_equal_probabilities_doubt_no_label():
+    half, told = np.full((10, 2), 0.5), (np.arange(10), np.ones(10, int))
+    y, classes = np.repeat([0, 1], 5), np.array(["a", "b"])
+    for proba in (half, np.tile([0.7, 0.3], (10, 1))):
+        one = rank_label_issues(proba, y, classes, *told)
+        other = rank_label_issues(proba[:, ::-1], 1 - y, classes[::-1], *told)
+        assert one.n_issues == other.n_issues
+    assert rank_label_issues(half, y, classes, *told).n_issues == 0
+
+
+def test_a_splitter_of_places_keeps_users_whole():
+    """The rows are asked about in an order of their own; the folds are those of the caller."""
+    rng = np.random.RandomState(0)
+    user = rng.permutation(np.repeat(np.arange(20), 6))
+    groups = np.arange(120)
+    y = rng.randint(2, size=20)[user]  # of the user, and nothing else tells it
+    X = np.column_stack([user == number for number in range(20)]).astype(float)
+    model = CalibratedGroupClassifier(
+        NaiveGroupClassifier(LogisticRegression(C=100.0)), cv=PredefinedSplit(user % 5)
+    ).fit(X, y, groups=groups, keep_whole=user)
+    said = model.held_out_proba_[np.arange(120), y]
+    assert said.mean() < 0.6  # what is known of other users says nothing of one

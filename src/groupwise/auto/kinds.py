@@ -29,7 +29,7 @@ from groupwise.auto.scaling import Scaling, log_loss
 from groupwise.exceptions import GroupDataError
 from groupwise.metrics import GroupMeasure, MeasureLike
 from groupwise.metrics.survival import concordance_parts
-from groupwise.model_selection import Splitter, split_whole_groups
+from groupwise.model_selection import Splitter, split_as_given, split_whole_groups
 from groupwise.rules import MajorityVote
 
 __all__ = [
@@ -88,6 +88,9 @@ class Kind(ABC):
     def splits(self, problem: Problem, cv: int | Splitter, seed: int) -> list[Split]:
         """Folds of whole groups; a number is lowered where there are fewer groups."""
         groups, whole = problem.groups, problem.keep_whole
+        if not isinstance(cv, int) and problem.place is not None:
+            rows = problem.X, problem.y, groups
+            return split_as_given(cv, problem.place, *rows, keep_whole=whole)
         if isinstance(cv, int):
             n_whole = groups.n_groups if whole is None else len(np.unique(whole))
             if n_whole < 2:

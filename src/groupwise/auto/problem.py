@@ -40,6 +40,8 @@ class Problem:
     unprepared : Unprepared, default=None
         The rows before a preparation that every fold learns for itself; ``X`` is what comes of it
         on all rows.
+    place : ndarray of shape (n_rows,), default=None
+        Of each row among those of the caller, whose splitter may go by it.
     """
 
     X: Rows
@@ -50,6 +52,7 @@ class Problem:
     domains: NDArray[np.intp] | None = None
     keep_whole: NDArray[np.intp] | None = None
     unprepared: Unprepared | None = None
+    place: NDArray[np.intp] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -101,6 +104,7 @@ class Problem:
             domains=None if self.domains is None else self.domains[rows],
             keep_whole=None if self.keep_whole is None else self.keep_whole[rows],
             unprepared=unprepared,
+            place=None if self.place is None else self.place[rows],
         )
 
 
@@ -115,7 +119,7 @@ def in_canonical_order(problem: Problem) -> tuple[Problem, NDArray[np.intp]]:
     """
     order, group = canonical_order(problem.X, problem.y, problem.groups, problem.domains)
     ordered = problem.take(order)
-    ordered = replace(ordered, groups=Groups(named_by_place(ordered.groups.codes)))
+    ordered = replace(ordered, groups=Groups(named_by_place(ordered.groups.codes)), place=order)
     if ordered.keep_whole is None:
         return ordered, group
     return replace(ordered, keep_whole=named_by_place(ordered.keep_whole)), group

@@ -406,6 +406,7 @@ def print_board(console: Console, result: Result) -> pd.DataFrame:
     rows = _board_rows(board, with_memory)
     table = Console.table(result.about.supervision.score_name, columns, rows)
     table.columns[0].overflow = "fold"  # rather a long name in two lines than a score
+    table.columns[0].min_width = 16
     for column in table.columns[1:]:
         column.no_wrap = True
     console.print(table)

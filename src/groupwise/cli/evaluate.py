@@ -11,6 +11,7 @@ from groupwise.cli.predict import load_table_model, note_empty_columns
 from groupwise.io import has_result, read_result
 from groupwise.jobs import Result, read_tables
 from groupwise.jobs.evaluate import evaluate_model
+from groupwise.jobs.result import is_result_file
 
 
 def evaluate(
@@ -35,7 +36,7 @@ def evaluate(
     with one_line_errors():
         options.check_folder(out)
         inputs = options.inputs(model, table, groups_table)
-        options.check_overwriting(out, inputs=inputs, force=force)
+        options.check_overwriting(out, inputs=inputs, force=force, ours=is_result_file)
         fitted = load_table_model(model)
         loaded = read_tables(
             table,

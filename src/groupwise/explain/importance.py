@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
 from groupwise._typing import Ids, MatrixLike, RandomState
@@ -26,6 +26,7 @@ from groupwise.inputs import (
     split_column,
 )
 from groupwise.metrics import bootstrap_interval
+from groupwise.metrics.survival import concordance_parts
 from groupwise.model_selection import Splitter, split_whole_groups
 
 __all__ = ["GroupImportance", "group_permutation_importance"]
@@ -103,7 +104,7 @@ def group_permutation_importance(
     encoded = check_groups(ids, _num_samples(X))
     table: Any = X.toarray() if issparse(X) else X
     table = table if hasattr(table, "columns") else np.asarray(table)
-    y_row = np.asarray(y)
+    y_row: Any = y if hasattr(y, "columns") else np.asarray(y)
     rng = check_random_state(random_state)
     every = np.arange(encoded.n_rows)
     splits: list[Any] = [(None, every)]
@@ -116,9 +117,11 @@ def group_permutation_importance(
         model: Any = estimator
         if train is not None:
             model = clone(estimator)
-            model.fit(_safe_indexing(table, train), y_row[train], groups=encoded.codes[train])
+            part = _safe_indexing(table, train), _safe_indexing(y_row, train)
+            model.fit(*part, groups=encoded.codes[train])
         inside = Groups(encoded.codes[test])
-        lost = _lost(model, _safe_indexing(table, test), y_row[test], inside, n_repeats, rng)
+        part = _safe_indexing(table, test), _safe_indexing(y_row, test)
+        lost = _lost(model, *part, inside, n_repeats, rng)
         loss[inside.names] = lost
     if np.isnan(loss).any():
         raise ValueError(f"cv must test every group, {cv!r} does not")
@@ -126,10 +129,16 @@ def group_permutation_importance(
     return GroupImportance([str(name) for name in columns], loss)
 
 
+def _tells_times(model: Any) -> bool:
+    """Whether what it says of groups are log hazards, which only order their times."""
+    of_loss = getattr(getattr(model, "loss_", None), "target_kind", "")
+    return of_loss == "time" or bool(get_tags(model).target_tags.positive_only)
+
+
 def _lost(
     model: Any,
     X: Any,
-    y_row: NDArray[Any],
+    y_row: Any,
     groups: Groups,
     n_repeats: int,
     rng: np.random.RandomState,
@@ -149,8 +158,11 @@ def _lost(
     return lost / n_repeats
 
 
-def _group_quality(model: Any, X: Any, y_row: NDArray[Any], groups: Groups) -> NDArray[np.float64]:
+def _group_quality(model: Any, X: Any, y_row: Any, groups: Groups) -> NDArray[np.float64]:
     found = model.predictions(X, groups)
+    if _tells_times(model):
+        time = group_numbers(y_row, groups, target="total")[groups.first_rows]
+        return concordance_parts(time, found.y_group)
     if isinstance(found, NumberPredictions):
         numbers = group_numbers(y_row, groups, target=model.target_)
         known = group_totals if model.target_ == "total" else group_means

@@ -122,7 +122,24 @@ class GroupBoostMixin(GroupMixin):
         callbacks: Sequence[Callback] | None,
         exposures: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     ) -> None:
-        """Check the data, boost, and store the trees."""
+        """Check the data, boost, and take the trees over when nothing can fail any more."""
+        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # beside it
+        trial._fit_anew(
+            X, y, groups, sample_weight, validation, init_model, callbacks or (), exposures
+        )
+        self._take_over(trial)
+
+    def _fit_anew(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        groups: Ids,
+        sample_weight: ArrayLike | None,
+        validation: tuple[MatrixLike | None, ArrayLike | None, Ids],
+        init_model: "GroupBoostMixin | None",
+        callbacks: Sequence[Callback],
+        exposures: tuple[ArrayLike | None, ArrayLike | None],
+    ) -> None:
         check_parameters(self)
         loss = self._resolve_loss()
         X, groups = self._groups_to_fit(X, groups)
@@ -137,7 +154,7 @@ class GroupBoostMixin(GroupMixin):
             X_val, groups_val = split_column(X_val, self.group_column, groups_val)
             held = self._validation_targets(X_val, y_val, groups_val, loss)
             held = held.exposed(exposures[1], loss)
-        self._boost(data.with_weight(), held, loss, init_model, callbacks or ())
+        self._boost(data.with_weight(), held, loss, init_model, callbacks)
 
     def _boost(
         self,
@@ -297,6 +314,15 @@ def trees_to_continue(
         raise ValueError(
             f"init_model was fitted on {init_model.n_features_in_} features, "
             f"X has {model.n_features_in_}"
+        )
+    before, now = (
+        (list(getattr(each, "feature_names_in_", ())), getattr(each, "_categories", None))
+        for each in (init_model, model)
+    )
+    if before != now:
+        raise ValueError(
+            "init_model was fitted on other features, in another order or with other categories: "
+            "pass X with the same columns"
         )
     known, present = (np.asarray(getattr(each, "classes_", ())) for each in (init_model, model))
     if not np.array_equal(known, present):

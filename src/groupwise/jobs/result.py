@@ -24,7 +24,7 @@ from groupwise.methods import AUTO
 from groupwise.metrics import bootstrap_interval
 from groupwise.tables import ColumnUse, TableError
 
-__all__ = ["FORMAT", "Result", "RunInfo"]
+__all__ = ["FORMAT", "Result", "RunInfo", "is_result_file"]
 
 _NO_WIDTH = 1e-9
 #: Of the JSON; a newer one is refused.
@@ -196,9 +196,9 @@ class Result:
             low, high = mean - reach, mean + reach
         wider = math.sqrt(inflation)
         low, high = mean - wider * (mean - low), mean + wider * (high - mean)
-        if inflation > 1.0 and counted.between(0.0, 1.0).all():
-            low, high = max(low, 0.0), min(high, 1.0)
-        return mean, low, high
+        if self.about.supervision.kind not in ("mean", "total"):  # R² may be anything below 1
+            low = max(low, min(mean, 0.0))
+        return mean, low, min(high, max(mean, 1.0))
 
     def _weights(self, method: str, values: pd.Series) -> pd.Series | None:
         """How much each group counts: its rows, or all alike."""
@@ -349,3 +349,9 @@ class Result:
             return result
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise TableError(f"{name} is incomplete or was altered ({error!r})") from error
+
+
+def is_result_file(path: Path) -> bool:
+    """Whether a file was written as a result, by how it begins."""
+    with path.open("rb") as file:
+        return b'"what": "groupwise result"' in file.read(200)

@@ -196,11 +196,17 @@ def ids_of(frame: pd.DataFrame, column: str, name: str, argument: str) -> NDArra
             f"the first of them row {int(np.argmax(missing))}"
         )
     if pd.api.types.is_integer_dtype(values.dtype):
-        return values.to_numpy(dtype=np.int64)
+        unsigned = pd.api.types.is_unsigned_integer_dtype(values.dtype)
+        return values.to_numpy(dtype=np.uint64 if unsigned else np.int64)
     if column_kind(values) == "nested":
         raise TableError(f"{name}: column {column!r} (`{argument}`) holds nested or mixed values")
     refuse_stray_blanks(values, name, column)
     return values.astype(str).to_numpy(dtype=str)
+
+
+def _holds_booleans(values: pd.Series) -> bool:
+    """Also where some were missing, which makes objects of them."""
+    return pd.api.types.infer_dtype(values, skipna=True) == "boolean"
 
 
 def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> NDArray[Any]:
@@ -211,7 +217,9 @@ def labels_of(frame: pd.DataFrame, column: str, name: str, groups: Groups) -> ND
     kind = column_kind(values)
     if kind == "date":
         raise TableError(f"{name}: column {column!r} holds date values, not labels")
-    if kind == "number" and not pd.api.types.is_bool_dtype(values.dtype):
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return values.astype(str).to_numpy(dtype=str)
+    if kind == "number" and not _holds_booleans(values):
         numbers = values.to_numpy(dtype=float)
         if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
             row = int(np.argmax(~(np.isfinite(numbers) & (numbers == np.floor(numbers)))))

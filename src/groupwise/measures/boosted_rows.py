@@ -10,12 +10,16 @@ from sklearn.utils import Tags, check_random_state
 from groupwise._typing import RandomState, Rows
 from groupwise.boosting.lightgbm import PickledBooster, lightgbm_input, thread_count
 from groupwise.boosting.votes import link
-from groupwise.groups import Groups
+from groupwise.exceptions import GroupDataError
+from groupwise.groups import Groups, show
 from groupwise.inputs import GroupedRows, check_choice, check_flag, check_number
 from groupwise.measures.base import BaseMeasureClassifier
 from groupwise.metrics import MeasureLike
 
 __all__ = ["BoostedRowsClassifier"]
+
+# So many rows LightGBM ranks in one query.
+_LARGEST_QUERY = 10_000
 
 
 class BoostedRowsClassifier(BaseMeasureClassifier):
@@ -144,7 +148,15 @@ class BoostedRowsClassifier(BaseMeasureClassifier):
         ranks = self.loss == "lambdarank"
         # LightGBM wants the rows of a query side by side
         order = groups.order if ranks else np.arange(groups.n_rows)
-        weight = (1.0 / groups.sizes)[groups.codes[order]] if self.balance_groups else None
+        weight = None
+        if self.balance_groups:  # one on average: LightGBM's least Hessian of a leaf is absolute
+            weight = (groups.n_rows / groups.n_groups / groups.sizes)[groups.codes[order]]
+        if ranks and groups.sizes.max() > _LARGEST_QUERY:
+            largest = int(groups.sizes.argmax())
+            raise GroupDataError(
+                f"loss='lambdarank' takes groups of up to {_LARGEST_QUERY:,} rows; group "
+                f"{show(groups.names[largest])} has {groups.sizes[largest]:,}"
+            )
         return lgb.Dataset(
             lightgbm_input(data.X[order] if ranks else data.X),
             data.y_row[order],

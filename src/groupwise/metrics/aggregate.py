@@ -101,9 +101,12 @@ def bootstrap_interval(
     rng = np.random.default_rng(random_state)
     n_groups = len(values)
     weights = np.ones(n_groups) if weight_group is None else np.asarray(weight_group, dtype=float)
+    if not weights.sum() > 0:
+        raise ValueError("there must be a group with a weight above 0")
     # one draw at a time: all of them at once would hold n_draws x n_groups numbers
     draws = (rng.integers(n_groups, size=n_groups) for _ in range(n_draws))
-    means = [np.average(values[drawn], weights=weights[drawn]) for drawn in draws]
+    counted = (drawn for drawn in draws if weights[drawn].any())
+    means = [np.average(values[drawn], weights=weights[drawn]) for drawn in counted]
     return _middle(np.array(means), level)
 
 

@@ -101,7 +101,9 @@ def group_log_loss(
     loss : float
     """
     y_true, proba = _of_groups(y, proba_group, groups)
-    return float(log_loss(y_true, proba, labels=np.asarray(classes)))
+    names = np.asarray(classes)
+    order = np.argsort(names)  # in which scikit-learn takes the columns to be
+    return float(log_loss(y_true, proba[:, order], labels=names[order]))
 
 
 def _of_groups(

@@ -72,6 +72,8 @@ class GroupMeasure(ABC):
         value_group : ndarray of shape (n_groups,)
         """
         y, score = np.asarray(y_row), np.asarray(score_row)
+        if score.dtype.kind in "biu":  # of which differences may leave the type
+            score = score.astype(float)
         if y.ndim != 1 or len(score) != len(y):
             raise ValueError(
                 f"expected one label and one score per row, got labels of shape {y.shape} and "

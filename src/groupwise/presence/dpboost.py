@@ -208,6 +208,11 @@ class DPBoostClassifier(BasePresenceClassifier):
         -------
         self : DPBoostClassifier
         """
+        trial = type(self)(**self.get_params(deep=False))
+        trial._fit(X, y, groups)
+        return self._take_over(trial)
+
+    def _fit(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> None:
         check_number("nu", self.nu, "(0, 1]")
         check_number("C", self.C, "(0, inf)", none=True)
         check_choice("background_cost", self.background_cost, ("group", "row"))
@@ -229,7 +234,6 @@ class DPBoostClassifier(BasePresenceClassifier):
         )
         self.witnesses_ = _witnesses(solved.incumbent.witness, ordered, problem)
         self._store_proof(solved)
-        return self
 
     def _check_candidates(self, X: MatrixLike, y: ArrayLike, groups: Ids) -> CandidateRows:
         """Check training data, with one candidate per group or a table of them."""

@@ -159,6 +159,8 @@ def _times_inverse_hessian(
     changes: deque[NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """The two loops of Nocedal and Wright (2006), algorithm 7.4."""
+    pairs = [(s, c) for s, c in zip(steps, changes, strict=True) if _product(s, c) > 0.0]
+    steps, changes = deque(s for s, _ in pairs), deque(c for _, c in pairs)
     found, shares = gradient.copy(), []
     for step, change in zip(reversed(steps), reversed(changes), strict=True):
         shares.append(_product(step, found) / _product(step, change))

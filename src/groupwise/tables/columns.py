@@ -243,8 +243,10 @@ def _many_different(present: pd.Series, n_different: int) -> bool:
 
 def _time_stamp(name: str, present: pd.Series) -> str | None:
     """Why numbers would be seconds (or less) since 1970."""
-    stamps = _TIME_NAME.search(name) and float(present.abs().max()) >= 1e8
-    return "a time stamp, by its name and size" if stamps else None
+    if not _TIME_NAME.search(name) or pd.api.types.is_bool_dtype(present.dtype):
+        return None
+    largest = float(np.abs(present.to_numpy(dtype=float)).max())
+    return "a time stamp, by its name and size" if largest >= 1e8 else None
 
 
 def _identifier(name: str, kind: str, present: pd.Series, n_different: int) -> str | None:
@@ -414,7 +416,9 @@ class Schema:
             block[:, position] = values
         made = pd.DataFrame(block, index=frame.index, columns=list(self.numeric), copy=False)
         others = self.categories + self.texts
-        return made.assign(**{c: _categories(frame[c], name) for c in others})
+        for column in others:  # not by keywords: a column may be called self
+            made[column] = _categories(frame[column], name)
+        return made
 
     def _of_groups_hint(self, missing: Sequence[str]) -> str:
         told = [column for column in missing if column in self.of_groups]

@@ -307,7 +307,9 @@ def is_database_file(path: str | Path) -> bool:
     """Whether a file is a database of SQLite or DuckDB, by how it begins."""
     with Path(path).open("rb") as file:
         start = file.read(16)
-    return start == b"SQLite format 3\0" or start[8:12] == b"DUCK"
+    # behind DuckDB's mark comes a version, a number of eight bytes
+    is_duckdb = start[8:12] == b"DUCK" and start[13:16] == b"\0\0\0"
+    return start == b"SQLite format 3\0" or is_duckdb
 
 
 def without_password(text: str) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -267,7 +268,7 @@ def _as_frame(tables: list[pa.Table]) -> pd.DataFrame:
 def _check_names(columns: list[str]) -> None:
     if not columns:
         raise TableError("there are no columns")
-    twice = sorted({column for column in columns if columns.count(column) > 1})
+    twice = sorted(column for column, n in Counter(columns).items() if n > 1)
     if twice:
         raise TableError(
             f"there is more than one column called {_listed(twice)}{headerless_hint(columns)}"

@@ -118,10 +118,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# Columns of answers: of groups or rows, of survival times, and of doubts; and what groups have
-# behind their number of rows that have no class of their own.
-_ANSWERS = frozenset({"predicted", "risk", "suggested"})
-_OF_CLASSES = ("share_", "n_", "low_", "high_", "why")
+# What stands behind an answer.
+_BESIDE = ("p_", "share", "set", "low", "high", "weight", "why")
 # The one table of a database that is written.
 _PREDICTIONS = "predictions"
 _DATABASES: dict[str, Callable[[pa.Table, Path], None]] = {
@@ -159,11 +157,19 @@ def may_be_replaced(path: Path) -> bool:
 
 
 def _are_answers(columns: list[str]) -> bool:
-    """Whether some command writes such columns."""
-    if _ANSWERS.intersection(columns):
-        return True
+    """Whether they are what commands write, and not a table with one column of such a name."""
+    if {"given", "suggested", "issue"} <= set(columns):
+        return True  # of doubts
+    for name in ("predicted", "risk"):
+        if name not in columns:
+            continue
+        at = columns.index(name)
+        before, behind = columns[:at], columns[at + 1 :]
+        known = all(other.startswith(_BESIDE) for other in behind)
+        of_classes = bool(behind) and behind[0].startswith("p_")
+        return known and (of_classes or len(before) <= 1 or before[-1] == "rows")
     behind = columns[columns.index("rows") + 1 :] if "rows" in columns else []
-    return bool(behind) and all(name.startswith(_OF_CLASSES) for name in behind)
+    return bool(behind) and all(other.startswith(("share_", "low_", "high_")) for other in behind)
 
 
 def _columns_of(path: Path, suffix: str) -> Sequence[str]:

@@ -219,9 +219,10 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         -------
         self : object
         """
-        self._check_parameters()
-        self._learn(self._check_training(X, y, domains, sample_weight, X_unlabeled))
-        return self
+        trial = type(self)(**self.get_params(deep=False))
+        trial._check_parameters()
+        trial._learn(trial._check_training(X, y, domains, sample_weight, X_unlabeled))
+        return self._take_over(trial)
 
     def _check_training(  # type: ignore[override]  # domains in the place of groups
         self,
@@ -389,9 +390,10 @@ class TransferRegressorMixin(TransferMixin):
         -------
         self : object
         """
-        self._check_parameters()
-        self._learn(self._check_training(X, y, domains, sample_weight))
-        return self
+        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # beside it
+        trial._check_parameters()
+        trial._learn(trial._check_training(X, y, domains, sample_weight))
+        return self._take_over(trial)
 
     def _check_training(
         self, X: MatrixLike, y: ArrayLike, domains: Ids, sample_weight: ArrayLike | None = None

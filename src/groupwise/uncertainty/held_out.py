@@ -17,7 +17,7 @@ from groupwise.boosting.sorted_columns import SortedColumns
 from groupwise.exceptions import GroupDataError
 from groupwise.groups import Groups
 from groupwise.inputs import check_groups, check_number
-from groupwise.model_selection import Splitter, split_whole_groups
+from groupwise.model_selection import Splitter, split_as_given
 
 __all__ = ["Split", "TrainingData", "fit_part", "make_folds", "split_off", "training_data"]
 
@@ -43,6 +43,8 @@ class TrainingData:
         Of each group among those given.
     counted : ndarray of shape (n_rows,)
         Rows that are held out in turn; in transfer those of the target.
+    order : ndarray of shape (n_rows,)
+        Of each row among those given.
     domains : ndarray of shape (n_rows,), default=None
         Codes; the target's is 0.
     """
@@ -53,6 +55,7 @@ class TrainingData:
     whole: Groups
     position: NDArray[np.intp]
     counted: NDArray[np.bool_]
+    order: NDArray[np.intp]
     domains: NDArray[np.intp] | None = None
 
     def rows(self, rows: NDArray[np.intp]) -> Any:
@@ -107,6 +110,7 @@ def training_data(
         whole=whole,
         position=position,
         counted=np.ones(len(order), bool) if counted is None else counted[order],
+        order=order,
         domains=None if domains is None else domains[order],
     )
 
@@ -137,7 +141,9 @@ def make_folds(
         check_number("cv", cv, "[2, inf)", whole=True)
         wholes = _shuffled(data, rng, labels)
         return list(_splits(data, [wholes[start::cv] for start in range(min(cv, len(wholes)))]))
-    splits = split_whole_groups(cv, data.X, data.y, data.groups, keep_whole=data.whole.codes)
+    splits = split_as_given(
+        cv, data.order, data.X, data.y, data.groups, keep_whole=data.whole.codes
+    )
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(len(data.counted))):
         raise ValueError(f"cv must test every row once, {cv!r} does not")

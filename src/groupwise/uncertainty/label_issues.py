@@ -18,6 +18,9 @@ from groupwise.model_selection import Splitter, WholeGroupKFold, split_whole_gro
 
 __all__ = ["LabelIssues", "find_label_issues", "rank_label_issues"]
 
+# Probabilities as near as this are equal but for rounding.
+_TIE = 1e-9
+
 # How often folds are drawn.
 N_REPEATS = 3
 
@@ -156,9 +159,10 @@ def rank_label_issues(
     one_hot = np.eye(n_classes)[y_group]
     count = np.maximum(one_hot.sum(axis=0), 1.0)
     mean = (one_hot * proba_group).sum(axis=0) / count
-    confident = np.where(proba_group >= mean, proba_group, -1.0)
-    sure = confident.max(axis=1) >= 0
-    held = np.where(sure, confident.argmax(axis=1), y_group)
+    confident = np.where(proba_group >= mean - _TIE, proba_group, -1.0)
+    most, given = confident.max(axis=1), confident[np.arange(n_groups), y_group]
+    sure = most >= 0
+    held = np.where(sure & (given < most - _TIE), confident.argmax(axis=1), y_group)
     counts = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(counts, (y_group[sure], held[sure]), 1)
     proba = proba_group[np.arange(n_groups), y_group]
