@@ -1,5 +1,6 @@
 """What commands say of a table that may mean something else, and what they do not replace."""
 
+import io
 import json
 import sqlite3
 from types import SimpleNamespace
@@ -154,6 +155,26 @@ def test_what_cannot_be_read_is_not_ours(tmp_path, content):
         path = tmp_path / f"x{suffix}"
         path.write_bytes(content)
         assert may_be_replaced(path) == (content == b"predicted" and suffix == ".csv")
+
+
+@pytest.mark.parametrize(
+    ("known", "few"), [(["true", "false", "maybe"], 2), (["007", "008", "A1"], 2), (["1", "x"], 1)]
+)
+def test_categories_stay_as_written_where_a_new_table_has_few_of_them(tmp_path, known, few):
+    """They look like booleans or numbers there; as text they are what the model knows."""
+    rng = np.random.RandomState(0)
+    code = rng.randint(len(known), size=400)
+    frame = pd.DataFrame({"g": np.repeat(np.arange(100), 4), "x": rng.normal(size=400)})
+    frame = frame.assign(code=np.array(known)[code], y=np.where(code == 0, "yes", "no"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model, asked = tmp_path / "m.skops", ("-g", "g", "-l", "y", "--measure", "accuracy")
+    said("fit", tmp_path / "t.csv", *asked, "-m", "boosted-rows", "--folds", 2, "-o", model)
+    new = frame[np.isin(frame["code"], known[:few])].drop(columns="y")
+    new.to_csv(tmp_path / "n.csv", index=False)
+    new.to_parquet(tmp_path / "n.parquet")
+    answers = [run("predict", model, tmp_path / name).stdout for name in ("n.csv", "n.parquet")]
+    assert answers[0] == answers[1]
+    assert (pd.read_csv(io.StringIO(answers[0]))["predicted"] == "yes").any()
 
 
 def test_columns_that_are_empty_in_a_new_table_are_told(pools, tmp_path):

@@ -44,6 +44,7 @@ def evaluate(
             group=fitted.supervision.group,
             sql=sql,
             header=header,
+            texts=fitted.schema.categories + fitted.schema.texts,
         )
         for note in loaded.notes:
             console.note(note)

@@ -72,6 +72,7 @@ def predict(
             group=fitted.supervision.group,
             sql=sql,
             header=header,
+            texts=fitted.schema.categories + fitted.schema.texts,
         )
         note_empty_columns(console, fitted, loaded)
         answers = predict_table(

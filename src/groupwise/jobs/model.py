@@ -115,7 +115,12 @@ class TableModel:
         from groupwise.jobs.answers import predict_table  # which knows this class
         from groupwise.jobs.options import read_tables
 
-        loaded = read_tables(table, groups_table=groups_table, group=self.supervision.group)
+        loaded = read_tables(
+            table,
+            groups_table=groups_table,
+            group=self.supervision.group,
+            texts=self.schema.categories + self.schema.texts,
+        )
         return predict_table(self, loaded, level=level, keep=keep)
 
     @property

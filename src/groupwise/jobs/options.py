@@ -33,6 +33,7 @@ def read_tables(
     domain: str | None = None,
     sql: str | None = None,
     header: bool = True,
+    texts: Sequence[str] = (),
 ) -> LoadedTable:
     """A table of rows, with the columns of a table of groups beside them; ids stay as written.
 
@@ -45,9 +46,12 @@ def read_tables(
         Query whose answer is the table of rows.
     header : bool, default=True
         Whether the first line of a CSV file names the columns.
+    texts : sequence of str, default=()
+        Further columns that stay as written: what a model knows as categories or texts, which may
+        look like numbers or booleans where a new table has few of them.
     """
     groups = _listed(group)
-    text = groups + ([] if domain is None else [domain])
+    text = [*groups, *([] if domain is None else [domain]), *texts]
     rows = as_table(table, sql=sql, text=text, header=header)
     if groups_table is None:
         return rows
