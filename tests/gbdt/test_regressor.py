@@ -11,6 +11,7 @@ from groupwise.exceptions import GroupDataError
 from groupwise.gbdt import GroupBoostRegressor
 from groupwise.losses import (
     GroupMeanLoss,
+    GroupQuantileLoss,
 )
 
 ENGINES = ["lightgbm", "xgboost"]
@@ -105,3 +106,23 @@ def test_huber_resists_an_outlier():
         for delta in (None, 1.0)
     ]
     assert errors[1] < 0.2 * errors[0]
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", GroupQuantileLoss(0.8)], ids=str)
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_numbers_in_another_unit_are_predicted_in_it(engine, loss, unit):
+    """Penalties, and the least weight of a leaf, count the same for thousands and millionths."""
+    if engine == "xgboost" and unit < 1:
+        pytest.skip("the least gain of XGBoost's splits is an absolute number")
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(80), 4)
+    X = rng.normal(size=(320, 3))
+    number = np.bincount(groups, 2 * X[:, 0] + X[:, 1])[groups] / 4
+
+    def said(y):
+        model = GroupBoostRegressor(loss=loss, engine=engine, n_estimators=20, random_state=0)
+        return model.fit(X, y, groups=groups).predict_groups(X, groups=groups)
+
+    one = said(number)
+    assert np.std(one) > 0.2
+    np.testing.assert_allclose(said(unit * number) / unit, one, atol=2e-3)

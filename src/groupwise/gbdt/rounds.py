@@ -88,7 +88,8 @@ class GroupObjective:
     """A bound loss in the calling convention of LightGBM and XGBoost.
 
     Called with the scores of the training rows (and the engine's data object, which it has no use
-    for), it returns gradient and curvature as float32, shaped like the scores.
+    for), it returns gradient and curvature as float32, shaped like the scores, of the loss times its
+    ``unit``.
 
     Attributes
     ----------
@@ -103,6 +104,8 @@ class GroupObjective:
 
     def __call__(self, scores: NDArray[Any], data: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         gradient, curvature = self.loss.gradient_and_curvature(scores, np.float32)
+        if (unit := np.float32(self.loss.unit)) != 1.0:
+            gradient, curvature = gradient * unit, curvature * unit
         if self.engine == "xgboost":  # class after class in memory is what LightGBM wants
             return np.ascontiguousarray(gradient), np.ascontiguousarray(curvature)
         return gradient, curvature

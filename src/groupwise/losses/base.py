@@ -188,6 +188,15 @@ class BoundLoss(ABC):
     the loss is not a sum over groups.
     """
 
+    @property
+    def unit(self) -> float:
+        """What learners multiply the loss by, so that a row's curvature is of the order of 1.
+
+        Of a loss whose curvature is that of no other unit of the targets; penalties and the least
+        weight of a leaf would count for more the larger the numbers are.
+        """
+        return 1.0
+
     def __init__(self, groups: Groups, weight_row: NDArray[Any] | None = None):
         self.layout = layout_of(groups)
         self.part_row: NDArray[Any] | None = None  # weight inside the group, mean 1

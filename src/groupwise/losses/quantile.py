@@ -92,7 +92,12 @@ class _Quantile(AdditiveLoss):
         weight = self.weight_group * self.layout.sizes
         median = weighted_median(self.mean_group, weight, self.communicator)
         distance = self.communicator.allreduce_sum(float(weight @ np.abs(self.mean_group - median)))
-        return max(_ROUNDED * distance / self.total_weight, 1e-12)
+        return _ROUNDED * distance / self.total_weight or 1e-12
+
+    @property
+    def unit(self) -> float:
+        """Twice the spread of the groups' means: the curvature is one over the residuals."""
+        return 2.0 * self.corner / _ROUNDED
 
     def init_score(self) -> NDArray[Any]:
         weight = self.weight_group * self.layout.sizes
