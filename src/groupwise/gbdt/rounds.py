@@ -88,8 +88,8 @@ class GroupObjective:
     """A bound loss in the calling convention of LightGBM and XGBoost.
 
     Called with the scores of the training rows (and the engine's data object, which it has no use
-    for), it returns gradient and curvature as float32, shaped like the scores, of the loss times its
-    ``unit``.
+    for), it returns gradient and curvature of the loss times its ``unit`` as float32, shaped like
+    the scores.
 
     Attributes
     ----------
