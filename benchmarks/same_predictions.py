@@ -49,6 +49,12 @@ TOLERANCE = 1e-12  # of values up to 1, and of the ratio above
 
 #: Cases, or ``case | quantity``, that a change was meant to change, each with the reason.
 INTENDED: dict[str, str] = {
+    **dict.fromkeys(
+        ("statistics default", "statistics, means"),
+        "forests draw groups in an order of their own, not by their names",
+    ),
+    "boosted rows, balanced": "weights have the mean 1, and other rounding",
+    "naive, differences": "the rounding of means is mended, and trees split ties otherwise",
     **{
         f"expected {case} | {quantity}": why
         for case in ("default", "trees", "logistic", "strength", "accuracy")

@@ -30,7 +30,6 @@ __all__ = [
     "group_train_test_split",
     "hold_out_groups",
     "paper_split",
-    "split_as_given",
     "split_whole_groups",
 ]
 
