@@ -9,7 +9,7 @@ from groupwise import ConformalGroupClassifier, ConformalGroupRegressor, HistTre
 from groupwise.exceptions import GroupDataError, UnpromisedWarning
 from groupwise.gbdt import GroupBoostClassifier
 from groupwise.groups import Groups
-from groupwise.measures import ThresholdTunedClassifier
+from groupwise.measures import ExpectedMeasureClassifier, ThresholdTunedClassifier
 from groupwise.proportions import GroupMeansClassifier, GroupMeansRegressor
 from groupwise.transfer import FeatureAugmentationClassifier
 from groupwise.uncertainty.density_ratio import DensityRatio
@@ -349,3 +349,22 @@ def test_models_of_folds_are_plain_fits_to_the_other_groups(n_groups, method):
     if method == "cross":
         whole = clone(inside).fit(data.X, data.y, groups=data.groups.codes)
         assert clf.estimator_.ensemble_.parts[0].text == whole.ensemble_.parts[0].text
+
+
+def test_an_adaptive_set_holds_the_class_that_is_predicted_in_view_of_the_group():
+    """The cut of a group may decide otherwise than the larger probability."""
+    rng = np.random.RandomState(0)
+    user = np.repeat(np.arange(60), 20)
+    X = rng.normal(size=(1200, 2))
+    y = (X[:, 0] + rng.normal(size=1200) > 1.2).astype(int)
+    model = ConformalGroupClassifier(
+        ExpectedMeasureClassifier(random_state=0),
+        kind="measure",
+        coverage=0.5,
+        conformity="adaptive",
+        random_state=0,
+    ).fit(X, y, groups=user)
+    found = model.predictions(X, user)
+    assert (found.code_row != found.proba_row.argmax(axis=1)).any()
+    inside = model.predict_row_sets(X, user)
+    assert inside[np.arange(1200), found.code_row].all()

@@ -51,7 +51,8 @@ class SetsMixin(ClassifierWrapperMixin, ConformalMixin):
                 f"{other} answers for it"
             )
         proba = self._of_folds(rows, encoded, "proba_group")
-        return self._sets(proba, self._answer_groups_only(rows, encoded), coverage, None)
+        predicted = self._answer_groups_only(rows, encoded).argmax(axis=1)
+        return self._sets(proba, predicted, coverage, None)
 
     def predict_row_sets(
         self, X: MatrixLike, groups: Ids = None, *, coverage: float | None = None
@@ -84,8 +85,8 @@ class SetsMixin(ClassifierWrapperMixin, ConformalMixin):
             )
         weight = None if self.density_ratio_ is None else self.density_ratio_.weights(rows)
         proba = self._of_folds(rows, encoded, "proba_row")
-        answer = self._predictions(rows, encoded).proba_row
-        return self._sets(proba, answer, coverage, weight)
+        predicted = self._predictions(rows, encoded).code_row  # which a group's cut may decide
+        return self._sets(proba, predicted, coverage, weight)
 
     def _of_folds(self, rows: Rows, groups: Groups, what: str) -> NDArray[np.float64]:
         """Probabilities by the model of each fold, (n_folds, n, n_classes)."""
@@ -94,17 +95,17 @@ class SetsMixin(ClassifierWrapperMixin, ConformalMixin):
     def _sets(
         self,
         proba: NDArray[Any],
-        answer: NDArray[Any],
+        predicted: NDArray[np.intp],
         coverage: float | None,
         weight: NDArray[Any] | None,
     ) -> NDArray[np.bool_]:
         wanted, scores = self._wanted(coverage), class_scores(proba, self.conformity_)
-        inside = np.empty(answer.shape, dtype=bool)
-        for code in range(answer.shape[1]):
+        inside = np.empty(proba.shape[1:], dtype=bool)
+        for code in range(proba.shape[2]):
             known = self.calibration_.of_class(code) if self._per_class else self.calibration_
             inside[:, code] = known.keeps(
                 scores[:, :, code], wanted, 1.0 if weight is None else weight
             )
         if self.conformity_ == "adaptive":
-            inside[np.arange(len(answer)), answer.argmax(axis=1)] = True
+            inside[np.arange(len(inside)), predicted] = True
         return inside
