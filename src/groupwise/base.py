@@ -166,7 +166,7 @@ class GroupMixin:
         -------
         self : estimator
         """
-        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # beside it
+        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # of the base beside
         trial._check_parameters()
         trial._learn(trial._check_training(X, y, groups))
         return self._take_over(trial)

@@ -390,7 +390,7 @@ class TransferRegressorMixin(TransferMixin):
         -------
         self : object
         """
-        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # beside it
+        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # of the base beside
         trial._check_parameters()
         trial._learn(trial._check_training(X, y, domains, sample_weight))
         return self._take_over(trial)
