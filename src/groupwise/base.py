@@ -166,7 +166,7 @@ class GroupMixin:
         -------
         self : estimator
         """
-        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # of the base beside
+        trial = self._trial()
         trial._check_parameters()
         trial._learn(trial._check_training(X, y, groups))
         return self._take_over(trial)
@@ -196,6 +196,10 @@ class GroupMixin:
     def _remember_groups(self, given: ArrayLike | Groups | None, groups: Groups) -> None:
         self.n_groups_ = groups.n_groups
         self._fitted_with_groups = given is not None
+
+    def _trial(self) -> Self:
+        """Another of this class, to learn in its place until nothing can fail any more."""
+        return type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # of the base beside
 
     def _take_over(self, fitted: Any) -> Self:
         """What another of this class has learned: a fit that fails on the way leaves no trace."""

@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
 
-from groupwise._typing import Rows
+from groupwise._compat import set_random_states
+from groupwise._typing import RandomState, Rows
 from groupwise.groups import Groups
-from groupwise.inputs import dense
+from groupwise.inputs import LARGEST_VALUE, dense
 
-__all__ = ["LARGEST_IN_A_FOREST", "STATISTICS", "check_statistics", "fit_to_lines", "summarise"]
+__all__ = ["STATISTICS", "StatisticsMixin", "check_statistics", "summarise"]
 
-#: Forests hold features in 32 bits.
-LARGEST_IN_A_FOREST = float(np.finfo(np.float32).max)
+# Forests hold features in 32 bits.
+_LARGEST_IN_A_FOREST = float(np.finfo(np.float32).max)
 #: What may be asked of each feature, over a group's rows.
 STATISTICS = ("mean", "std", "min", "max")
 
@@ -45,10 +47,29 @@ def summarise(
     return np.hstack(parts)
 
 
-def fit_to_lines(estimator: Any, lines: NDArray[np.float64], target: NDArray[Any]) -> None:
-    """Fit to the lines in an order of their own: a forest draws them by place, not by name."""
-    order = np.lexsort((target, *lines.T))
-    estimator.fit(lines[order], target[order])
+class StatisticsMixin:
+    """What a classifier and a regressor on groups' statistics share."""
+
+    estimator: BaseEstimator | None
+    statistics: tuple[str, ...]
+    random_state: RandomState
+
+    @property
+    def _largest_value(self) -> float:
+        return _LARGEST_IN_A_FOREST if self.estimator is None else LARGEST_VALUE
+
+    def _check_parameters(self) -> None:
+        check_statistics(self.statistics)
+
+    def _fit_to_lines(self, forest: Any, X: Rows, groups: Groups, target: NDArray[Any]) -> None:
+        """Fit the estimator, or ``forest``, to one line per group."""
+        self.statistics_ = tuple(self.statistics)
+        self.estimator_ = forest if self.estimator is None else clone(self.estimator)
+        if self.random_state is not None:
+            set_random_states(self.estimator_, self.random_state)
+        lines = summarise(X, groups, self.statistics_)
+        order = np.lexsort((target, *lines.T))  # their own: a forest draws lines by their place
+        self.estimator_.fit(lines[order], target[order])
 
 
 def _std(column: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

@@ -217,7 +217,7 @@ class AutoGroupClassifier(AutoMixin, BaseGroupClassifier):
         self._check_parameters()
         budget = self._budget()
         kind = self._resolve_kind()
-        trial = type(self)(**self.get_params(deep=False))
+        trial = self._trial()
         problem = trial._checked_problem(kind, X, y, groups, domains)
         problem = with_unprepared(with_whole(problem, keep_whole), unprepared)
         name = self.measure if isinstance(self.measure, str) else None

@@ -108,7 +108,7 @@ class AutoGroupRegressor(AutoMixin, BaseGroupRegressor):
         """
         self._check_effort()
         budget = self._budget()
-        trial = type(self)(**self.get_params(deep=False))
+        trial = self._trial()
         problem = with_whole(trial._checked_problem(X, y, groups), keep_whole)
         problem = with_unprepared(problem, unprepared)
         kind = Times() if self.target == "time" else Numbers(self.target)

@@ -11,7 +11,8 @@ from groupwise.cli.console import Console, one_line_errors, renamed
 from groupwise.groups import Groups, show
 from groupwise.jobs import KINDS, JobOptions, coarser_ids, methods_for
 from groupwise.jobs.group_labels import look_like_grades
-from groupwise.jobs.targets import coarser_notes, ids_of, label_column, too_many_classes
+from groupwise.jobs.owners import coarser_notes
+from groupwise.jobs.targets import ids_of, label_column, too_many_classes
 from groupwise.tables import LoadedTable, choose_features
 from groupwise.tables.columns import ColumnUse, unit_notes
 

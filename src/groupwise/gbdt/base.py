@@ -123,7 +123,7 @@ class GroupBoostMixin(GroupMixin):
         exposures: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     ) -> None:
         """Check the data, boost, and take the trees over when nothing can fail any more."""
-        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # of the base beside
+        trial = self._trial()
         trial._fit_anew(
             X, y, groups, sample_weight, validation, init_model, callbacks or (), exposures
         )

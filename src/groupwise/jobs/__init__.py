@@ -14,9 +14,9 @@ from groupwise.jobs.job import Job
 from groupwise.jobs.leaderboard import leaderboard
 from groupwise.jobs.model import TableModel
 from groupwise.jobs.options import JobOptions, read_tables
+from groupwise.jobs.owners import coarser_ids
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import KINDS, Supervision, make_supervision
-from groupwise.jobs.targets import coarser_ids
 from groupwise.methods import METHODS, Method, get_method, methods_for
 
 __all__ = [

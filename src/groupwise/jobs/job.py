@@ -21,10 +21,11 @@ from groupwise.jobs.model import (
     fit_model,
     search_params,
 )
+from groupwise.jobs.owners import coarser_ids, coarser_notes
 from groupwise.jobs.peak_memory import PeakMemory
 from groupwise.jobs.result import Result, RunInfo
 from groupwise.jobs.supervision import Split, Supervision
-from groupwise.jobs.targets import Targets, coarser_ids, coarser_notes, order_of, whole_of
+from groupwise.jobs.targets import Targets, order_of, whole_of
 from groupwise.methods import AUTO, Method, get_method, methods_for
 from groupwise.tables import ColumnUse, LoadedTable, Schema, choose_features
 from groupwise.tables.columns import unit_notes

@@ -4,8 +4,7 @@ What is true of any labels or shares is checked in :mod:`groupwise.inputs`, as f
 errors get the table's and the column's names.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,8 +30,6 @@ __all__ = [
     "are_numbers",
     "are_percent",
     "class_codes",
-    "coarser_ids",
-    "coarser_notes",
     "get_column",
     "ids_of",
     "label_column",
@@ -248,60 +245,6 @@ def refuse_stray_blanks(values: pd.Series, name: str, column: str) -> None:
         raise TableError(
             f"{name}: column {column!r} holds {other!r} and {stray!r}, which differ by {how}"
         )
-
-
-# Who groups belong to, by the name of the column.
-_OWNER = re.compile(
-    r"user|person|patient|subject|volunteer|customer|client|owner|member|author|sender|student|"
-    r"speaker|driver|device|sensor|site|hospital|school|family|household|account|uid|"
-    r"(^|[_\W])ids?$",
-    re.IGNORECASE,
-)
-
-
-def coarser_ids(frame: pd.DataFrame, groups: Groups, columns: Sequence[str]) -> dict[str, int]:
-    """Columns that may say who groups belong to, and how many of their values have several groups.
-
-    Such a column has one value in each group, fewer values than there are groups, and is called
-    like an owner or is text with many values that have two groups each or more.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    groups : Groups
-    columns : sequence of str
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"user": ["a", "a", "b", "b", "c"], "x": [1, 2, 3, 4, 5]})
-    >>> coarser_ids(frame, Groups([1, 2, 3, 4, 5]), ["user", "x"])
-    {'user': 2}
-    """
-    found = {}
-    for column in columns:
-        values = frame[column]
-        if pd.api.types.is_float_dtype(values.dtype) or column_kind(values) in ("date", "nested"):
-            continue
-        codes, different = pd.factorize(values)
-        owner = bool(_OWNER.search(column))
-        many = column_kind(values) == "category" and 8 <= len(different) <= groups.n_groups / 2
-        if not (owner or many) or not 1 < len(different) < groups.n_groups or (codes < 0).any():
-            continue
-        first = codes[groups.first_rows]
-        if (codes == first[groups.codes]).all():
-            found[column] = int((np.bincount(first) > 1).sum())
-    return found
-
-
-def coarser_notes(found: dict[str, int]) -> tuple[str, ...]:
-    """What :func:`coarser_ids` mean for a score."""
-    return tuple(
-        f"every group has one {column!r}, and {n:,} of them have several groups. If they are who "
-        "the groups belong to, folds of groups learn from one and judge the same one, and the "
-        f"score is not that of new ones: say `keep_whole` {column}"
-        for column, n in found.items()
-        if n
-    )
 
 
 def whole_of(

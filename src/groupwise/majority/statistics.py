@@ -3,27 +3,20 @@
 from typing import Any
 
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 
-from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
-from groupwise.base import BaseGroupClassifier, GroupMixin
+from groupwise.base import BaseGroupClassifier
 from groupwise.groups import Groups
 from groupwise.inputs import GroupedRows
 from groupwise.metrics import ask
-from groupwise.statistics import (
-    LARGEST_IN_A_FOREST,
-    STATISTICS,
-    check_statistics,
-    fit_to_lines,
-    summarise,
-)
+from groupwise.statistics import STATISTICS, StatisticsMixin, summarise
 
 __all__ = ["GroupStatisticsClassifier"]
 
 
-class GroupStatisticsClassifier(BaseGroupClassifier):
+class GroupStatisticsClassifier(StatisticsMixin, BaseGroupClassifier):  # type: ignore[override]  # its limit is a property
     """Any classifier on summary statistics of each group's rows.
 
     The plain alternative to learning about rows: a group becomes one line. It says nothing of which
@@ -70,22 +63,9 @@ class GroupStatisticsClassifier(BaseGroupClassifier):
         self.group_column = group_column
         self.random_state = random_state
 
-    @property
-    def _largest_value(self) -> float:  # type: ignore[override]  # constant in others
-        return LARGEST_IN_A_FOREST if self.estimator is None else GroupMixin._largest_value
-
-    def _check_parameters(self) -> None:
-        check_statistics(self.statistics)
-
     def _learn(self, data: GroupedRows) -> None:
-        self.statistics_ = tuple(self.statistics)
-        self.estimator_ = (
-            RandomForestClassifier(300) if self.estimator is None else clone(self.estimator)
-        )
-        if self.random_state is not None:
-            set_random_states(self.estimator_, self.random_state)
-        lines = summarise(data.X, data.groups, self.statistics_)
-        fit_to_lines(self.estimator_, lines, data.y_group)
+        forest = RandomForestClassifier(300)
+        self._fit_to_lines(forest, data.X, data.groups, data.y_group)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._answer_lines(rows, Groups.singletons(groups.n_rows))

@@ -208,7 +208,7 @@ class DPBoostClassifier(BasePresenceClassifier):
         -------
         self : DPBoostClassifier
         """
-        trial = type(self)(**self.get_params(deep=False))
+        trial = self._trial()
         trial._fit(X, y, groups)
         return self._take_over(trial)
 

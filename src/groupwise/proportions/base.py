@@ -64,7 +64,7 @@ class BaseProportionsClassifier(BaseGroupClassifier, ABC):
         -------
         self : estimator
         """
-        trial = type(self)(**self.get_params(deep=False))
+        trial = self._trial()
         trial._check_parameters()
         trial._fit(X, y, groups)
         return self._take_over(trial)

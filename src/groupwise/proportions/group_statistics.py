@@ -4,26 +4,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestRegressor
 
-from groupwise._compat import set_random_states
 from groupwise._typing import RandomState, Rows
-from groupwise.base import BaseGroupRegressor, GroupMixin, NumberPredictions
+from groupwise.base import BaseGroupRegressor, NumberPredictions
 from groupwise.groups import Groups
 from groupwise.inputs import TotalRows
-from groupwise.statistics import (
-    LARGEST_IN_A_FOREST,
-    STATISTICS,
-    check_statistics,
-    fit_to_lines,
-    summarise,
-)
+from groupwise.statistics import STATISTICS, StatisticsMixin, summarise
 
 __all__ = ["GroupStatisticsRegressor"]
 
 
-class GroupStatisticsRegressor(BaseGroupRegressor):
+class GroupStatisticsRegressor(StatisticsMixin, BaseGroupRegressor):  # type: ignore[override]  # its limit is a property
     """Any regressor on summary statistics of each group's rows.
 
     :class:`~groupwise.GroupStatisticsClassifier` for numbers: a group becomes one line, and its
@@ -82,24 +75,9 @@ class GroupStatisticsRegressor(BaseGroupRegressor):
         self.group_column = group_column
         self.random_state = random_state
 
-    @property
-    def _largest_value(self) -> float:  # type: ignore[override]  # constant in others
-        return LARGEST_IN_A_FOREST if self.estimator is None else GroupMixin._largest_value
-
-    def _check_parameters(self) -> None:
-        check_statistics(self.statistics)
-
     def _learn(self, data: TotalRows) -> None:
-        self.statistics_ = tuple(self.statistics)
-        self.estimator_ = (
-            RandomForestRegressor(300, max_features=1 / 3, min_samples_leaf=1 / 2000)
-            if self.estimator is None
-            else clone(self.estimator)
-        )
-        if self.random_state is not None:
-            set_random_states(self.estimator_, self.random_state)
-        lines = summarise(data.X, data.groups, self.statistics_)
-        fit_to_lines(self.estimator_, lines, data.mean_group)
+        forest = RandomForestRegressor(300, max_features=1 / 3, min_samples_leaf=1 / 2000)
+        self._fit_to_lines(forest, data.X, data.groups, data.mean_group)
 
     def _answer_rows(self, rows: Rows, groups: Groups) -> NDArray[Any]:
         return self._mean_group(rows, Groups.singletons(groups.n_rows))

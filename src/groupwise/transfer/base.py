@@ -219,7 +219,7 @@ class BaseTransferClassifier(TransferMixin, BaseGroupClassifier):
         -------
         self : object
         """
-        trial = type(self)(**self.get_params(deep=False))
+        trial = self._trial()
         trial._check_parameters()
         trial._learn(trial._check_training(X, y, domains, sample_weight, X_unlabeled))
         return self._take_over(trial)
@@ -390,7 +390,7 @@ class TransferRegressorMixin(TransferMixin):
         -------
         self : object
         """
-        trial = type(self)(**self.get_params(deep=False))  # type: ignore[attr-defined]  # of the base beside
+        trial = self._trial()
         trial._check_parameters()
         trial._learn(trial._check_training(X, y, domains, sample_weight))
         return self._take_over(trial)
